@@ -8,7 +8,8 @@
 
 namespace espalier {
 
-// One for each of `world` threads, in the order of ranks. Raises ValueError[comm.world] unless it is 1 to 256.
+// One for each of `world` threads, in the order of ranks. Raises ValueError[comm.world] unless it is 1 to
+// 256.
 std::vector<std::shared_ptr<Communicator>> local_communicators(int world);
 
 }  // namespace espalier

@@ -20,7 +20,8 @@ struct SharedSegments {
   int world() const { return static_cast<int>(memory.size()); }
 };
 
-// Raises ValueError[comm.world] unless `world` is 1 to 256, RunError[comm.memory] where the system gives none.
+// Raises ValueError[comm.world] unless `world` is 1 to 256, RunError[comm.memory] where the system gives
+// none.
 SharedSegments make_shared_segments(int world);
 // In this process; others keep theirs.
 void close_segments(SharedSegments& segments);

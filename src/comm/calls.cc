@@ -1,0 +1,67 @@
+#include "comm/calls.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/format.h"
+#include "base/hash.h"
+
+namespace espalier {
+
+static_assert(static_cast<int>(CallKind::kBarrier) == static_cast<int>(Collective::Kind::kBarrier));
+
+std::string_view kind_name(CallKind kind) {
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "all_reduce", "all_gather", "reduce_scatter", "collective_broadcast", "barrier", "any"};
+  const auto index = static_cast<size_t>(kind);
+  return index < kNames.size() ? kNames[index] : "unknown";
+}
+
+uint64_t fingerprint(CallKind kind, const Collective& what) {
+  uint64_t hash = hash_combine(hash_text(what.name), hash_text(what.type));
+  hash = hash_combine(hash, what.count);
+  hash = hash_combine(hash, what.element);
+  return hash_combine(hash, static_cast<uint64_t>(kind) << 32 | static_cast<uint32_t>(what.root));
+}
+
+std::string call_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count, int root) {
+  std::string text(kind_name(kind));
+  if (!name.empty()) text += cat(" \"", name, "\"");
+  if (kind == CallKind::kBarrier || kind == CallKind::kAny) return text;
+  text += cat(" of ", count);
+  if (!type.empty()) text += cat(" ", type);
+  if (kind == CallKind::kBroadcast) text += cat(" from rank ", root);
+  return text;
+}
+
+std::string mismatch_text(const std::vector<RankCall>& calls) {
+  struct Group {
+    const RankCall* call;
+    std::vector<size_t> ranks;
+  };
+  std::vector<Group> groups;
+  for (size_t rank = 0; rank < calls.size(); ++rank) {
+    const auto same = [&](const Group& group) { return group.call->fingerprint == calls[rank].fingerprint; };
+    auto group = std::ranges::find_if(groups, same);
+    if (group == groups.end()) group = groups.insert(group, {&calls[rank], {}});
+    group->ranks.push_back(rank);
+  }
+  // Of groups of one size the one of the lowest rank comes last: what the others are held against.
+  std::ranges::reverse(groups);
+  std::ranges::stable_sort(groups, {}, [](const Group& group) { return group.ranks.size(); });
+  std::string text;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Group& group = groups[i];
+    if (i > 0) text += i + 1 == groups.size() ? " where " : ", ";
+    text += group.ranks.size() == 1 ? "rank " : "ranks ";
+    for (size_t k = 0; k < group.ranks.size(); ++k) text += cat(k > 0 ? ", " : "", group.ranks[k]);
+    text += cat(group.ranks.size() == 1 ? " calls " : " call ", group.call->text);
+  }
+  // Names are kept up to some length, and how large an element is not at all.
+  const bool equal = std::ranges::all_of(
+      groups, [&](const Group& group) { return group.call->text == groups[0].call->text; });
+  return equal ? text + "; they differ in the end of a long name or the size of an element" : text;
+}
+
+}  // namespace espalier

@@ -1,0 +1,33 @@
+// What ranks compare of a collective, and what they say where it differs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <espalier/communicator.h>
+
+namespace espalier {
+
+// The kinds of Collective, in their order, and any().
+enum class CallKind : uint16_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kBarrier, kAny };
+// As StableHLO writes it.
+std::string_view kind_name(CallKind kind);
+
+// Of kind, name, type, element, count and root; equal where ranks make the same call.
+uint64_t fingerprint(CallKind kind, const Collective& what);
+
+// `all_reduce "gradients/1" of 1000 f32 sum`.
+std::string call_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count, int root);
+
+// What one rank calls.
+struct RankCall {
+  uint64_t fingerprint = 0;
+  std::string text;
+};
+// "rank 2 calls A where ranks 0, 1, 3 call B": the ranks that most do not agree with come first. `calls` in
+// the order of ranks.
+std::string mismatch_text(const std::vector<RankCall>& calls);
+
+}  // namespace espalier

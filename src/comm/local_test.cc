@@ -1,0 +1,212 @@
+#include "comm/local.h"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "comm/host.h"
+#include "comm/ranks_test.h"
+
+namespace espalier {
+namespace {
+
+// Both sides of one line of the cache, of what travels with an announcement, and of 64 KiB.
+constexpr size_t kCounts[] = {0, 1, 3, 7, 16, 17, 511, 512, 513, 1023, 1024, 1025, 16383, 16384, 16385};
+
+TEST(LocalRanks, GiveWhatOneLoopGives) {
+  for (int world = 1; world <= 8; ++world)
+    on_threads(local_communicators(world), [&](Communicator& ranks, ThreadPool& pool) {
+      uint64_t round = 0;
+      for (const size_t count : kCounts) run_cases(ranks, pool, count, round += 2, true);
+    });
+}
+
+TEST(LocalRanks, SlowMegabytes) {
+  for (const int world : {2, 5})
+    on_threads(local_communicators(world), [&](Communicator& ranks, ThreadPool&) {
+      ThreadPool pool(2);
+      run_cases(ranks, pool, (size_t{1} << 19) + 5, 100, true);
+    });
+}
+
+TEST(LocalRanks, SlowRoundsWithDelays) {
+  for (const int world : {2, 4, 7})
+    on_threads(local_communicators(world), [&](Communicator& ranks, ThreadPool& pool) {
+      Philox random(static_cast<uint64_t>(ranks.rank()));
+      for (uint64_t round = 0; round < 100; ++round) {
+        if (random.below(4) == 0) std::this_thread::sleep_for(std::chrono::microseconds(random.below(500)));
+        run_cases(ranks, pool, round % 2 ? 5 : 2000, 10 * round, true);
+      }
+    });
+}
+
+// More than the ring of announcements holds, so that some wait for others before they are announced.
+TEST(LocalRanks, ManyBeginBeforeTheFirstIsDone) {
+  for (const int world : {1, 2, 5})
+    on_threads(local_communicators(world), [&](Communicator& ranks, ThreadPool& pool) {
+      for (const size_t many : {size_t{3}, size_t{64}, size_t{65}, size_t{200}}) {
+        std::deque<StartedCase<float>> started;
+        for (size_t i = 0; i < many; ++i) {
+          const CollectiveCase<float> of{i % 3 ? Collective::Kind::kAllReduce : Collective::Kind::kAllGather,
+                                         i % 5 ? 10 : size_t{1500}, i, i % 2 == 0};
+          started.emplace_back(ranks, of);
+        }
+        for (size_t i = 0; i < many; ++i) EXPECT_TRUE(started[i].done(pool)) << i << " of " << many;
+      }
+    });
+}
+
+TEST(LocalRanks, AnyIsTheBitsOfAll) {
+  const auto ranks = local_communicators(5);
+  on_threads(ranks, [&](Communicator& rank, ThreadPool&) {
+    for (uint32_t round = 0; round < 300; ++round) {
+      const uint32_t own = (round >> rank.rank() & 1u) << rank.rank();
+      EXPECT_EQ(rank.any(own), round & 31u);
+    }
+  });
+}
+
+TEST(LocalRanks, SliceIsReducedByOneAndReachesAll) {
+  // What another rank put where a slice of this one lies is gone after it: each byte has one owner.
+  on_threads(local_communicators(3), [&](Communicator& rank, ThreadPool& pool) {
+    constexpr size_t kCount = 10'007;
+    const std::shared_ptr<std::byte[]> data = rank.allocate(kCount * 4);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data.get()) % 64, 0u);
+    for (size_t i = 0; i < kCount * 4; ++i) EXPECT_EQ(data[i], std::byte{0});
+    auto* values = reinterpret_cast<float*>(data.get());
+    for (size_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(rank.rank() + 1);
+    const Collective what{Collective::Kind::kAllReduce, "x", "f32 sum", 4, kCount, fold_ranks<float>, 0};
+    run_collective(rank, what, data.get(), nullptr, pool);
+    for (size_t i = 0; i < kCount; ++i) ASSERT_EQ(values[i], 6) << i;
+  });
+}
+
+TEST(LocalRanks, CallsOutOfOrderAreRefused) {
+  const auto rank = local_communicators(1)[0];
+  ThreadPool pool(1);
+  const Collective barrier{Collective::Kind::kBarrier, "b", "", 1, 0, nullptr, 0};
+  EXPECT_EQ(error_of([&] { rank->done(0, pool); }),
+            "comm.order: collective 0 is to be done where none has begun");
+  rank->start(barrier, nullptr, nullptr);
+  rank->start(barrier, nullptr, nullptr);
+  EXPECT_EQ(error_of([&] { rank->done(1, pool); }),
+            "comm.order: collective 1 is to be done where collective 0, \"b\", is next");
+  EXPECT_EQ(rule_of([&] { rank->any(1); }), "comm.order");
+  rank->done(0, pool);
+  rank->done(1, pool);
+  EXPECT_EQ(rank->any(5), 5u);
+}
+
+TEST(LocalRanks, CallsThatNoRankCanMakeAreRefused) {
+  const auto ranks = local_communicators(2);
+  const auto rule = [&](Collective what) {
+    return rule_of([&] { ranks[0]->start(what, nullptr, nullptr); });
+  };
+  EXPECT_EQ(rule({Collective::Kind::kAllReduce, "x", "f32", 4, 8, nullptr, 0}), "comm.call");
+  EXPECT_EQ(rule({Collective::Kind::kReduceScatter, "x", "f32", 4, 3, fold_ranks<float>, 0}), "comm.call");
+  EXPECT_EQ(rule({Collective::Kind::kBroadcast, "x", "f32", 4, 8, nullptr, 2}), "comm.call");
+  EXPECT_EQ(rule({Collective::Kind::kBroadcast, "x", "f32", 4, SIZE_MAX / 2, nullptr, 0}), "comm.call");
+  EXPECT_EQ(rule({Collective::Kind::kAllGather, "x", "f32", 0, 8, nullptr, 0}), "comm.call");
+  EXPECT_EQ(rule_of([] { local_communicators(0); }), "comm.world");
+  EXPECT_EQ(rule_of([] { local_communicators(257); }), "comm.world");
+}
+
+TEST(LocalRanks, MismatchIsTheSameSentenceOnAll) {
+  const auto ranks = local_communicators(4);
+  on_threads(ranks, [&](Communicator& rank, ThreadPool& pool) {
+    const auto data = rank.allocate(4 * 4 * 1000);
+    EXPECT_EQ(rank.any(0), 0u);
+    const Collective reduce{
+        Collective::Kind::kAllReduce, "gradients/1", "f32 sum", 4, 1000, fold_ranks<float>, 0};
+    const Collective gather{Collective::Kind::kAllGather, "header", "u32", 4, 12, nullptr, 0};
+    const auto call = [&] {
+      run_collective(rank, rank.rank() == 2 ? reduce : gather, data.get(), data.get(), pool);
+    };
+    const std::string text =
+        "comm.mismatch: rank 2 calls all_reduce \"gradients/1\" of 1000 f32 sum where ranks 0, 1, 3 call "
+        "all_gather "
+        "\"header\" of 12 u32";
+    EXPECT_EQ(error_of(call), text);
+    EXPECT_EQ(error_of(call), text) << "the second time";
+    EXPECT_EQ(error_of([&] { rank.any(1); }), text);
+  });
+}
+
+TEST(LocalRanks, AnyIsNoOtherCollective) {
+  on_threads(local_communicators(2), [&](Communicator& rank, ThreadPool& pool) {
+    const Collective barrier{Collective::Kind::kBarrier, "end", "", 1, 0, nullptr, 0};
+    EXPECT_EQ(error_of([&] {
+                if (rank.rank() == 0)
+                  rank.any(1);
+                else
+                  run_collective(rank, barrier, nullptr, nullptr, pool);
+              }),
+              "comm.mismatch: rank 1 calls barrier \"end\" where rank 0 calls any");
+  });
+}
+
+TEST(LocalRanks, AbortEndsEveryWait) {
+  const auto ranks = local_communicators(4);
+  on_threads(ranks, [&](Communicator& rank, ThreadPool& pool) {
+    const Collective barrier{Collective::Kind::kBarrier, "b", "", 1, 0, nullptr, 0};
+    if (rank.rank() == 3) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      rank.abort("rank 3 threw: no such file");
+      rank.abort("another reason");
+    } else {
+      EXPECT_EQ(error_of([&] { run_collective(rank, barrier, nullptr, nullptr, pool); }),
+                "comm.verdict: rank 3 threw: no such file");
+    }
+    EXPECT_EQ(error_of([&] { rank.start(barrier, nullptr, nullptr); }),
+              "comm.verdict: rank 3 threw: no such file");
+    EXPECT_EQ(error_of([&] { rank.any(0); }), "comm.verdict: rank 3 threw: no such file");
+  });
+  EXPECT_EQ(board_of(*ranks[0])->verdict(), "rank 3 threw: no such file");
+}
+
+// The memory of a rank that gave up is gone at once; with a sanitizer this shows whether others still write.
+TEST(LocalRanks, SlowNobodyTouchesMemoryOfOneThatGaveUp) {
+  for (int round = 0; round < 40; ++round) {
+    const auto ranks = local_communicators(3);
+    on_threads(ranks, [&](Communicator& rank, ThreadPool& pool) {
+      constexpr size_t kCount = 200'000;
+      const Collective what{Collective::Kind::kAllReduce, "x", "f32 sum", 4, kCount, fold_ranks<float>, 0};
+      std::shared_ptr<std::byte[]> data = rank.allocate(4 * kCount);
+      try {
+        for (int i = 0; i < 50; ++i) {
+          const uint64_t ticket = rank.start(what, data.get(), nullptr);
+          if (rank.rank() == 1 && i == round % 7) {
+            std::this_thread::sleep_for(std::chrono::microseconds(100 * round));
+            rank.abort("gone");
+            data.reset();
+            return;
+          }
+          rank.done(ticket, pool);
+        }
+        ADD_FAILURE() << "nobody told rank " << rank.rank();
+      } catch (const RunError& error) {
+        EXPECT_EQ(error.rule(), "comm.verdict");
+      }
+    });
+  }
+}
+
+TEST(LocalRanks, OneThatLeavesBeforeItIsDoneTellsOthers) {
+  auto ranks = local_communicators(2);
+  const Collective barrier{Collective::Kind::kBarrier, "epoch", "", 1, 0, nullptr, 0};
+  ranks[1]->start(barrier, nullptr, nullptr);
+  ranks.pop_back();
+  ThreadPool pool(1);
+  EXPECT_EQ(error_of([&] {
+              run_collective(*ranks[0], barrier, nullptr, nullptr, pool);
+              run_collective(*ranks[0], barrier, nullptr, nullptr, pool);
+            }),
+            "comm.verdict: rank 1 has left before barrier \"epoch\" was done");
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,125 @@
+#include "comm/shm.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include <espalier/error.h>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "comm/board_layout.h"
+#include "comm/host.h"
+#include "comm/shared_memory.h"
+
+namespace espalier {
+namespace {
+
+int make_file(const std::string& name) {
+  // Without MFD_CLOEXEC: it is for the programs that this one starts.
+  const int descriptor = ::memfd_create(name.c_str(), 0);
+  if (descriptor < 0)
+    throw RunError("comm.memory", cat("no shared memory for ", name, ": ", std::strerror(errno)));
+  return descriptor;
+}
+
+bool is_open(int descriptor) { return ::fcntl(descriptor, F_GETFD) >= 0; }
+
+// The board that the descriptor is of, as long as somebody holds it.
+std::shared_ptr<BoardLayout> map_board(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0)
+    throw ValueError("comm.segments", cat("descriptor ", descriptor, " is not open"));
+  const auto bytes = static_cast<size_t>(status.st_size);
+  void* memory =
+      bytes == 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (memory == MAP_FAILED)
+    throw ValueError("comm.segments",
+                     cat("descriptor ", descriptor, " of ", bytes, " bytes is no shared memory"));
+  const std::shared_ptr<void> mapping(memory, [bytes](void* at) { ::munmap(at, bytes); });
+  return {mapping, find_board(memory, bytes)};
+}
+
+}  // namespace
+
+SharedSegments make_shared_segments(int world) {
+  if (world < 1 || world > kMaxRanks)
+    throw ValueError("comm.world", cat(world, " ranks: one host takes 1 to ", kMaxRanks));
+  SharedSegments segments;
+  try {
+    segments.control = make_file("espalier-control");
+    for (int rank = 0; rank < world; ++rank)
+      segments.memory.push_back(make_file(cat("espalier-rank-", rank)));
+    const size_t bytes = board_bytes(world);
+    reserve_file(segments.control, 0, bytes, "the board of the ranks");
+    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segments.control, 0);
+    if (memory == MAP_FAILED)
+      throw RunError("comm.memory", cat("no addresses for ", bytes, " bytes: ", std::strerror(errno)));
+    make_board(memory, world);
+    ::munmap(memory, bytes);
+  } catch (...) {
+    close_segments(segments);
+    throw;
+  }
+  return segments;
+}
+
+void close_segments(SharedSegments& segments) {
+  if (segments.control >= 0) ::close(segments.control);
+  for (const int descriptor : segments.memory) ::close(descriptor);
+  segments = {};
+}
+
+std::string to_string(const SharedSegments& segments) {
+  std::string text = cat(segments.control);
+  for (const int descriptor : segments.memory) text += cat(",", descriptor);
+  return text;
+}
+
+SharedSegments parse_shared_segments(std::string_view text) {
+  const auto refuse = [&](const std::string& why) {
+    throw ValueError("comm.segments", cat("\"", shortened(text), "\": ", why));
+  };
+  SharedSegments segments;
+  const char *at = text.data(), *const end = at + text.size();
+  for (bool first = true;; first = false) {
+    int descriptor = -1;
+    const auto [after, error] = std::from_chars(at, end, descriptor);
+    if (error != std::errc() || descriptor < 0 || (after != end && *after != ','))
+      refuse("not descriptors as \"7,8,9\", of the board and of each rank's memory");
+    if (!is_open(descriptor))
+      refuse(cat("descriptor ", descriptor, " is not open: what started this program closed it"));
+    if (first)
+      segments.control = descriptor;
+    else
+      segments.memory.push_back(descriptor);
+    if (after == end) break;
+    at = after + 1;
+  }
+  if (segments.memory.empty()) refuse("one descriptor, which leaves none for a rank's memory");
+  return segments;
+}
+
+std::shared_ptr<Board> shm_board(const SharedSegments& segments) {
+  return std::make_shared<Board>(map_board(segments.control));
+}
+
+std::shared_ptr<Communicator> shm_communicator(const SharedSegments& segments, int rank, int world) {
+  std::shared_ptr<BoardLayout> board = map_board(segments.control);
+  if (rank < 0 || rank >= world || world != segments.world() || world != static_cast<int>(board->world))
+    throw ValueError("comm.world", cat("rank ", rank, " of ", world, " in shared memory of ", board->world,
+                                       " ranks with ", segments.world(), " descriptors"));
+  for (const int descriptor : segments.memory)
+    if (!is_open(descriptor))
+      throw ValueError("comm.segments", cat("descriptor ", descriptor, " is not open"));
+  return std::make_shared<HostCommunicator>(std::move(board),
+                                            std::make_unique<SharedMemory>(segments.memory, rank), rank);
+}
+
+}  // namespace espalier
