@@ -46,7 +46,7 @@ T fold(T sum, T value) {
   if constexpr (std::is_floating_point_v<T>)
     return sum + value;
   else
-    return sum * 31 + value;
+    return static_cast<T>(static_cast<uint64_t>(sum) * 31 + static_cast<uint64_t>(value));
 }
 template <class T>
 void fold_ranks(std::byte* to, const std::byte* const* from, int ranks, size_t count) {

@@ -20,6 +20,7 @@
 #include "base/rule_of_test.h"
 #include "comm/board_layout.h"
 #include "comm/ranks_test.h"
+#include "comm/shared_memory.h"
 
 namespace espalier {
 namespace {
@@ -181,6 +182,15 @@ TEST(SharedRanks, MismatchIsTheSameSentenceOnAll) {
   EXPECT_EQ(ranks.wait(), all_well(3));
 }
 
+// Ranks of one process, as far as tests need no processes.
+std::vector<std::shared_ptr<Communicator>> ranks_here(int world) {
+  SharedSegments segments = make_shared_segments(world);
+  std::vector<std::shared_ptr<Communicator>> ranks;
+  for (int rank = 0; rank < world; ++rank) ranks.push_back(shm_communicator(segments, rank, world));
+  close_segments(segments);
+  return ranks;
+}
+
 TEST(SharedRanks, LeaveNothingBehind) {
   const auto names = [] {
     size_t count = 0;
@@ -202,16 +212,8 @@ TEST(SharedRanks, LeaveNothingBehind) {
     EXPECT_EQ(ranks.wait(), (std::vector<int>{0, -SIGKILL, 0}));
     EXPECT_EQ(names(), names_before);
   }
+  ranks_here(3)[1]->allocate(5000);
   EXPECT_EQ(descriptors(), descriptors_before);
-}
-
-// Ranks of one process, as far as tests need no processes.
-std::vector<std::shared_ptr<Communicator>> ranks_here(int world) {
-  SharedSegments segments = make_shared_segments(world);
-  std::vector<std::shared_ptr<Communicator>> ranks;
-  for (int rank = 0; rank < world; ++rank) ranks.push_back(shm_communicator(segments, rank, world));
-  close_segments(segments);
-  return ranks;
 }
 
 TEST(SharedRanks, FreedMemoryIsUsedAgainAndIsOfZeros) {
@@ -262,15 +264,20 @@ TEST(SharedRanks, FullMemoryIsASentence) {
   EXPECT_NE(rank->allocate(2 << 20), nullptr) << "it goes on";
 }
 
+// Otherwise a full machine would show at the first touch, by SIGBUS.
 TEST(SharedRanks, MemoryIsReservedBeforeItIsTouched) {
-  SharedSegments segments = make_shared_segments(1);
-  const auto rank = shm_communicator(segments, 0, 1);
-  const auto data = rank->allocate(3 << 20);
+  const int descriptor = ::memfd_create("test", MFD_CLOEXEC);
+  reserve_file(descriptor, 0, 1 << 20, "rank 0");
+  reserve_file(descriptor, 1 << 20, 2 << 20, "rank 0");
   struct stat status;
-  ASSERT_EQ(::fstat(segments.memory[0], &status), 0);
+  ASSERT_EQ(::fstat(descriptor, &status), 0);
   EXPECT_EQ(status.st_size, 3 << 20);
   EXPECT_GE(status.st_blocks * 512, 3 << 20);
-  close_segments(segments);
+  ::close(descriptor);
+  EXPECT_EQ(error_of([&] {
+              reserve_file(descriptor, 0, 4096, "rank 0");
+            }).find("comm.memory: rank 0 asks for 4096 bytes of shared memory: Bad file descriptor, "),
+            0u);
 }
 
 TEST(SharedSegments, TextGoesThereAndBack) {

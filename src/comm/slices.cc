@@ -17,7 +17,7 @@ constexpr size_t kLine = 64;
 
 // Calls body(begin, end) for parts of the slice.
 template <class Body>
-void for_pieces(Slice slice, size_t step, ThreadPool& pool, const Body& body) {
+void for_pieces(ElementRange slice, size_t step, ThreadPool& pool, const Body& body) {
   const size_t pieces = (slice.end - slice.begin + step - 1) / step;
   for_each_chunk(pool, static_cast<int64_t>(pieces), pieces > 1, [&](int64_t piece) {
     const size_t begin = slice.begin + static_cast<size_t>(piece) * step;
@@ -35,7 +35,7 @@ size_t piece_of(size_t element) { return std::max<size_t>(1, kPiece / element); 
 
 }  // namespace
 
-Slice slice_of(int rank, int world, const Collective& what) {
+ElementRange slice_of(int rank, int world, const Collective& what) {
   const size_t unit = kLine % what.element == 0 ? kLine / what.element : kLine;
   const size_t units = (what.count + unit - 1) / unit;
   const auto ranks = static_cast<size_t>(world), at = static_cast<size_t>(rank);
@@ -46,8 +46,8 @@ Slice slice_of(int rank, int world, const Collective& what) {
   return {edge(at), edge(at + 1)};
 }
 
-void reduce_everywhere(const Reduction& reduction, const std::vector<std::byte*>& data, int rank, Slice slice,
-                       ThreadPool& pool) {
+void reduce_everywhere(const Reduction& reduction, const std::vector<std::byte*>& data, int rank,
+                       ElementRange slice, ThreadPool& pool) {
   const auto own = static_cast<size_t>(rank);
   for_pieces(slice, piece_of(reduction.element), pool, [&](size_t begin, size_t end) {
     Pointers from;
@@ -59,8 +59,8 @@ void reduce_everywhere(const Reduction& reduction, const std::vector<std::byte*>
   });
 }
 
-void reduce_here(const Reduction& reduction, const std::vector<std::byte*>& data, Slice slice, std::byte* out,
-                 ThreadPool& pool) {
+void reduce_here(const Reduction& reduction, const std::vector<std::byte*>& data, ElementRange slice,
+                 std::byte* out, ThreadPool& pool) {
   for_pieces(slice, piece_of(reduction.element), pool, [&](size_t begin, size_t end) {
     Pointers from;
     point_at(from, data, begin * reduction.element);

@@ -14,18 +14,18 @@ struct Reduction {
   Collective::Reduce reduce;
   size_t element;
 };
-struct Slice {
+struct ElementRange {
   size_t begin, end;  // elements
 };
 
 // What `rank` reduces of the collective: whole lines of the cache, as far as they go.
-Slice slice_of(int rank, int world, const Collective& what);
+ElementRange slice_of(int rank, int world, const Collective& what);
 // data[0][i] op data[1][i] op ... into data[k][i] of all ranks k.
-void reduce_everywhere(const Reduction& reduction, const std::vector<std::byte*>& data, int rank, Slice slice,
-                       ThreadPool& pool);
+void reduce_everywhere(const Reduction& reduction, const std::vector<std::byte*>& data, int rank,
+                       ElementRange slice, ThreadPool& pool);
 // Into `out`, which takes the slice.
-void reduce_here(const Reduction& reduction, const std::vector<std::byte*>& data, Slice slice, std::byte* out,
-                 ThreadPool& pool);
+void reduce_here(const Reduction& reduction, const std::vector<std::byte*>& data, ElementRange slice,
+                 std::byte* out, ThreadPool& pool);
 // Nothing where it lies there already.
 void copy(std::byte* to, const std::byte* from, size_t bytes, ThreadPool& pool);
 
