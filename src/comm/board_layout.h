@@ -67,6 +67,7 @@ struct alignas(64) RankBlock {
   std::atomic<uint64_t> announced, finished;   // collectives
   std::atomic<uint32_t> bell;                  // others sleep on it; moves when either of the above has moved
   std::atomic<uint32_t> works;                 // it touches memory of other ranks
+  std::atomic<uint32_t> taken;                 // by a process, for good
   alignas(64) std::atomic<uint32_t> sleepers;  // on `bell`
   alignas(64) std::atomic<uint64_t> stage;     // the stage in the first byte, its number in the others
   std::atomic<int64_t> since_ns;

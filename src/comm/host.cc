@@ -88,6 +88,9 @@ HostCommunicator::HostCommunicator(std::shared_ptr<BoardLayout> layout, std::uni
       processors_(show_processors(*layout_)),
       data_of_(static_cast<size_t>(world_)),
       payloads_of_(static_cast<size_t>(world_)) {
+  if (block_.taken.exchange(1) != 0)
+    throw ValueError("comm.segments",
+                     cat("rank ", rank_, " has come already; ranks that start again need new memory"));
   stage(Stage::kStart, 0);
 }
 

@@ -42,36 +42,43 @@ size_t available_memory() {
   return available;
 }
 
-[[noreturn]] void refuse(const std::string& whose, size_t bytes, const std::string& why) {
-  throw RunError("comm.memory", cat(whose, " asks for ", bytes, " bytes of shared memory: ", why));
+[[noreturn]] void refuse(const std::string& request, const std::string& why) {
+  throw RunError("comm.memory", cat(request, ": ", why));
 }
 
-// More than any rank can fill, as far as this process may have addresses for all ranks.
+// More than any rank can fill, as far as this process may have addresses for all ranks and for itself.
 size_t addresses_of_one(size_t world) {
-  size_t addresses =
-      static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  size_t addresses = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * page;
   rlimit limit;
-  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    addresses = std::min(addresses, static_cast<size_t>(limit.rlim_cur) / (2 * world));
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const size_t left = limit.rlim_cur - std::min<size_t>(limit.rlim_cur, pages * page);
+    addresses = std::min(addresses, left / (2 * world));
+  }
   return addresses / kPage * kPage;
 }
 
 }  // namespace
 
-void reserve_file(int descriptor, size_t begin, size_t bytes, const std::string& whose) {
+std::string shared_memory_request(const std::string& whose, size_t bytes) {
+  return cat(whose, " asks for ", bytes, " bytes of shared memory");
+}
+
+void reserve_file(int descriptor, size_t begin, size_t bytes, const std::string& request) {
   // Beyond this limit the process would get SIGXFSZ, and beyond memory that of another one.
   rlimit limit;
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       begin + bytes > limit.rlim_cur)
-    refuse(whose, bytes, cat("its file may have ", limit.rlim_cur, " bytes (ulimit -f), and has ", begin));
+    refuse(request, cat("its file may have ", limit.rlim_cur, " bytes (ulimit -f), and has ", begin));
   if (const size_t available = available_memory(); bytes > available)
-    refuse(whose, bytes, cat(available, " bytes are free"));
+    refuse(request, cat(available, " bytes are free"));
   int reason;
   do {
     reason = ::posix_fallocate(descriptor, static_cast<off_t>(begin), static_cast<off_t>(bytes));
   } while (reason == EINTR);
-  if (reason != 0)
-    refuse(whose, bytes, cat(std::strerror(reason), ", ", available_memory(), " bytes are free"));
+  if (reason != 0) refuse(request, cat(std::strerror(reason), ", ", available_memory(), " bytes are free"));
 }
 
 FileView::FileView(int descriptor, size_t addresses) : addresses_(addresses) {
@@ -89,24 +96,24 @@ SharedFile::SharedFile(int descriptor, int rank, size_t addresses)
 
 SharedFile::~SharedFile() { ::close(descriptor_); }
 
-void SharedFile::grow(size_t bytes) {
-  const std::string whose = cat("rank ", rank_);
+void SharedFile::grow(size_t bytes, const std::string& request) {
   if (bytes > view_.addresses() - end_)
-    refuse(whose, bytes, cat("it has ", end_, " bytes, and addresses for ", view_.addresses()));
-  reserve_file(descriptor_, end_, bytes, whose);
+    refuse(request, cat("it has ", end_, " bytes, and addresses for ", view_.addresses()));
+  reserve_file(descriptor_, end_, bytes, request);
   add_free(end_, bytes);
   end_ += bytes;
 }
 
 std::byte* SharedFile::take(size_t bytes, bool zeros) {
-  if (bytes > kMost) refuse(cat("rank ", rank_), bytes, "no machine has as many");
+  const std::string request = shared_memory_request(cat("rank ", rank_), bytes);
+  if (bytes > kMost) refuse(request, "no machine has as many");
   bytes = whole_pages(bytes);
   const std::lock_guard lock(mutex_);
   auto found = std::ranges::find_if(free_, [&](const auto& extent) { return extent.second >= bytes; });
   if (found == free_.end()) {
     const auto last = free_.empty() ? free_.end() : std::prev(free_.end());
     const bool at_end = last != free_.end() && last->first + last->second == end_;
-    grow(at_end ? bytes - last->second : bytes);
+    grow(at_end ? bytes - last->second : bytes, request);
     found = std::prev(free_.end());
   }
   const auto [offset, size] = *found;

@@ -44,7 +44,7 @@ class SharedFile {
   const FileView& view() const { return view_; }
 
  private:
-  void grow(size_t bytes);
+  void grow(size_t bytes, const std::string& request);
   void add_free(size_t offset, size_t bytes);
 
   const int descriptor_, rank_;
@@ -68,8 +68,10 @@ class SharedMemory final : public HostMemory {
   std::vector<std::unique_ptr<FileView>> views_;  // null for the own one
 };
 
+// "rank 1 asks for 8192 bytes of shared memory".
+std::string shared_memory_request(const std::string& whose, size_t bytes);
 // Puts memory behind [begin, begin + bytes) of the file, which grows where it is shorter. Raises
-// RunError[comm.memory] where there is none, with `whose`; no process gets a signal for it.
-void reserve_file(int descriptor, size_t begin, size_t bytes, const std::string& whose);
+// RunError[comm.memory] where there is none: `request` and why. No process gets a signal for it.
+void reserve_file(int descriptor, size_t begin, size_t bytes, const std::string& request);
 
 }  // namespace espalier

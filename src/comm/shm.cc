@@ -57,7 +57,7 @@ SharedSegments make_shared_segments(int world) {
     for (int rank = 0; rank < world; ++rank)
       segments.memory.push_back(make_file(cat("espalier-rank-", rank)));
     const size_t bytes = board_bytes(world);
-    reserve_file(segments.control, 0, bytes, "the board of the ranks");
+    reserve_file(segments.control, 0, bytes, shared_memory_request("the board of the ranks", bytes));
     void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segments.control, 0);
     if (memory == MAP_FAILED)
       throw RunError("comm.memory", cat("no addresses for ", bytes, " bytes: ", std::strerror(errno)));

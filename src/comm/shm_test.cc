@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -264,6 +265,32 @@ TEST(SharedRanks, FullMemoryIsASentence) {
   EXPECT_NE(rank->allocate(2 << 20), nullptr) << "it goes on";
 }
 
+// With `ulimit -v` each rank has a share of the addresses.
+TEST(SharedRanks, FewAddressesAreASentence) {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit;
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
+  const rlimit small{pages * 4096 + (size_t{512} << 20), limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
+  std::string large;
+  bool works = false;
+  try {
+    const auto ranks = ranks_here(2);
+    works = ranks[0]->allocate(1 << 20) != nullptr;
+    large = error_of([&] { ranks[0]->allocate(size_t{200} << 20); });
+  } catch (const Error& error) {
+    large = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  EXPECT_TRUE(works);
+  EXPECT_EQ(
+      large.find("comm.memory: rank 0 asks for 209715200 bytes of shared memory: it has 1048576 bytes, and "
+                 "addresses for "),
+      0u)
+      << large;
+}
+
 // Otherwise a full machine would show at the first touch, by SIGBUS.
 TEST(SharedRanks, MemoryIsReservedBeforeItIsTouched) {
   const int descriptor = ::memfd_create("test", MFD_CLOEXEC);
@@ -276,7 +303,7 @@ TEST(SharedRanks, MemoryIsReservedBeforeItIsTouched) {
   ::close(descriptor);
   EXPECT_EQ(error_of([&] {
               reserve_file(descriptor, 0, 4096, "rank 0");
-            }).find("comm.memory: rank 0 asks for 4096 bytes of shared memory: Bad file descriptor, "),
+            }).find("comm.memory: rank 0: Bad file descriptor, "),
             0u);
 }
 
@@ -309,6 +336,9 @@ TEST(SharedSegments, OtherDescriptorsAreRefused) {
   EXPECT_EQ(rule_of([&] { shm_communicator(segments, 2, 2); }), "comm.world");
   EXPECT_EQ(rule_of([&] { shm_communicator(segments, -1, 2); }), "comm.world");
   EXPECT_EQ(rule_of([&] { shm_communicator(segments, 0, 3); }), "comm.world");
+  const auto first = shm_communicator(segments, 0, 2);
+  EXPECT_EQ(error_of([&] { shm_communicator(segments, 0, 2); }),
+            "comm.segments: rank 0 has come already; ranks that start again need new memory");
   SharedSegments swapped = segments;
   std::swap(swapped.control, swapped.memory[0]);
   EXPECT_EQ(rule_of([&] { shm_communicator(swapped, 0, 2); }), "comm.segments");
