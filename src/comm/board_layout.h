@@ -14,7 +14,7 @@ namespace espalier {
 
 inline constexpr int kMaxRanks = 256;
 inline constexpr uint64_t kCallsKept = 64;    // of each rank, in a ring
-inline constexpr size_t kPayload = 4096;      // bytes of a call that travel with its announcement
+inline constexpr size_t kPayload = 2048;      // bytes of a call that travel with its announcement
 inline constexpr uint32_t kBoardVersion = 1;  // processes of one job run the same
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free &&

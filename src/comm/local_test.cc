@@ -15,7 +15,7 @@ namespace espalier {
 namespace {
 
 // Both sides of one line of the cache, of what travels with an announcement, and of 64 KiB.
-constexpr size_t kCounts[] = {0, 1, 3, 7, 16, 17, 511, 512, 513, 1023, 1024, 1025, 16383, 16384, 16385};
+constexpr size_t kCounts[] = {0, 1, 3, 7, 16, 17, 255, 256, 257, 511, 512, 513, 16383, 16384, 16385};
 
 TEST(LocalRanks, GiveWhatOneLoopGives) {
   for (int world = 1; world <= 8; ++world)

@@ -92,7 +92,11 @@ FileView::FileView(int descriptor, size_t addresses) : addresses_(addresses) {
 FileView::~FileView() { ::munmap(begin_, addresses_); }
 
 SharedFile::SharedFile(int descriptor, int rank, size_t addresses)
-    : descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)), rank_(rank), view_(descriptor, addresses) {}
+    : descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)), rank_(rank), view_(descriptor, addresses) {
+  if (descriptor_ < 0)
+    throw RunError("comm.memory",
+                   cat("no descriptor for the memory of rank ", rank, ": ", std::strerror(errno)));
+}
 
 SharedFile::~SharedFile() { ::close(descriptor_); }
 

@@ -15,7 +15,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kSpinNs = 50'000;
+constexpr int64_t kSpinNs = 20'000;
 constexpr int kYields = 4;
 constexpr long kSleepNs = 100'000'000;
 
