@@ -31,6 +31,7 @@ class Processes {
  public:
   using Body = std::function<void(Communicator&, ThreadPool&)>;
   Processes(int world, const Body& body) : segments(make_shared_segments(world)), board(shm_board(segments)) {
+    std::fflush(nullptr);
     for (int rank = 0; rank < world; ++rank) {
       const pid_t child = ::fork();
       if (child == 0) ::_exit(run(rank, world, body));
@@ -70,6 +71,7 @@ class Processes {
       std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
       return 3;
     }
+    std::fflush(nullptr);
     return testing::Test::HasFailure() ? 1 : 0;
   }
 };
