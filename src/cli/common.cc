@@ -44,6 +44,8 @@ void set_program(const std::string& name, const std::vector<std::string>& words)
   words_called = words;
 }
 
+const std::vector<std::string>& called_words() { return words_called; }
+
 std::string called_again(const std::string& flag) {
   std::vector<std::string> words = words_called;
   if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);

@@ -71,6 +71,8 @@ std::string headed_line(const std::string& head, const std::string& text);
 
 // How this command was called, for the commands it suggests.
 void set_program(const std::string& name, const std::vector<std::string>& words = {});
+// The words behind the name of the command, as they came; none where nobody called a command.
+const std::vector<std::string>& called_words();
 // The call as a whole with another flag, quoted; in words where nobody called a command.
 std::string called_again(const std::string& flag);
 // These words behind the name of this command, each quoted for a shell where it must be.

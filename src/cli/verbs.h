@@ -7,7 +7,7 @@ namespace espalier::cli {
 
 // Exit codes of every verb: 0 done or pass, 1 a check said no, 2 wrong use or bad input, 3 undecided, 4 our
 // fault. A callback that ends with another code than 0 throws Exit; espalier::Error becomes 2 (InternalError
-// 4). 130: Ctrl-C ended it.
+// 4). 130: Ctrl-C ended it. `launch` gives those of its program.
 struct Exit {
   int code;
 };
@@ -28,12 +28,13 @@ void add_info(CLI::App& app);
 void add_lineage(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_run(CLI::App& app);
+void add_launch(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,   add_evaluate,  add_check,
-                                     add_fairness,   add_predict, add_threshold, add_export,
-                                     add_quantize,   add_import,  add_run,       add_graph,
-                                     add_data,       add_bench,   add_info,      add_lineage};
+inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,     add_evaluate, add_check,    add_fairness,
+                                     add_predict,    add_threshold, add_export,   add_quantize, add_import,
+                                     add_launch,     add_run,       add_graph,    add_data,     add_bench,
+                                     add_info,       add_lineage};
 
 }  // namespace espalier::cli

@@ -1,0 +1,44 @@
+// What ranks write, on its way to one stream.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "comm/control_fd.h"
+
+namespace espalier {
+
+// Of one rank's standard output or error.
+class LaunchOutput {
+ public:
+  static constexpr size_t kKeptLines = 20;
+
+  // Reads `from` and writes to `to`, which stays the caller's. With `by_lines` lines are passed on whole,
+  // each behind `prefix` (one of more than 64 KiB in pieces); otherwise bytes as they come.
+  LaunchOutput(ControlFd from, int to, bool by_lines, std::string prefix);
+
+  // -1 at the end.
+  int descriptor() const { return from_.get(); }
+  // Passes on what is there; at the end the rest. Raises IoError[launch.output].
+  void pass_on();
+  // The same for what has been written so far, and no more.
+  void finish();
+  // Oldest first, without ends of lines; of one that was overwritten by \r the last text.
+  const std::deque<std::string>& last_lines() const { return last_; }
+
+ private:
+  void take(std::string_view bytes);
+  void keep(std::string_view line);
+
+  ControlFd from_;
+  int to_;
+  bool by_lines_;
+  std::string prefix_;
+  std::string line_;    // has begun and not ended
+  bool begun_ = false;  // a piece of it has been written
+  std::deque<std::string> last_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,63 @@
+// Processes that the launcher starts.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier {
+
+// How a process ended.
+struct ProcessEnd {
+  bool by_signal = false;
+  int number = 0;  // the signal, or the status
+
+  bool is_failure() const;
+  // What a shell calls it: the status, or 128 + the signal.
+  int code() const { return by_signal ? 128 + number : number; }
+};
+// "ended by signal 9 (Killed)", "ended with status 3".
+std::string to_string(const ProcessEnd& end);
+
+// The status of a rank that has saved its state because it was told to go.
+inline constexpr int kPreemptedStatus = 42;
+// That of a launcher whose run was given up by a verdict.
+inline constexpr int kVerdictStatus = 43;
+
+// The file that a shell would run for this word. Raises IoError[launch.program].
+std::string program_file(const std::string& word);
+
+// A process that leads a group of its own. It is killed when the thread that started it ends, and with it
+// goes all that is left in its group.
+class Process {
+ public:
+  struct Streams {
+    int in, out, err;
+  };
+  // `file` with `words` as its arguments, words[0] its name, and this environment. Raises
+  // IoError[launch.program] where the system cannot run it, [launch.start] where it has no room for it.
+  Process(const std::string& file, const std::vector<std::string>& words,
+          const std::vector<std::string>& environment, Streams streams);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t id() const { return id_; }
+  // To the whole group. Nothing once it has ended.
+  void signal(int number);
+  // What has happened since the last call.
+  struct Event {
+    bool stopped = false, continued = false;
+    std::optional<ProcessEnd> end = {};
+  };
+  Event poll();
+  bool ended() const { return ended_; }
+
+ private:
+  pid_t id_ = -1;
+  bool ended_ = false;
+};
+
+}  // namespace espalier

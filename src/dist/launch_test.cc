@@ -1,0 +1,281 @@
+#include "dist/launch.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/rule_of_test.h"
+#include "base/scratch_test.h"
+#include "dist/launch_process.h"
+#include "dist/launch_test.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+std::set<std::string> lines_of(const std::string& text) {
+  std::set<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.insert(line);
+  return out;
+}
+
+double seconds_of(const std::function<void()>& call) {
+  const auto begin = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Whether it comes true within 5 s.
+bool comes(const std::function<bool()>& what) {
+  for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+    if (what()) return true;
+  }
+  return false;
+}
+
+bool lives(const std::string& pid) {
+  // A zombie is none of ours to reap where its parent was killed.
+  std::ifstream file(cat("/proc/", pid, "/stat"));
+  std::string text;
+  if (!std::getline(file, text)) return false;
+  return text.at(text.rfind(')') + 2) != 'Z';
+}
+
+std::string text_of_file(const std::string& path) {
+  std::stringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+TEST(Launch, EachRankKnowsItsPlace) {
+  const auto run =
+      launch_shell(3,
+                   "echo $ESPALIER_RANK/$ESPALIER_WORLD $ESPALIER_LOCAL_RANK/$ESPALIER_LOCAL_WORLD "
+                   "${#ESPALIER_JOB}");
+  EXPECT_EQ(run.outcome.code, 0);
+  EXPECT_EQ(run.outcome.failure, "");
+  EXPECT_EQ(lines_of(run.output), (std::set<std::string>{"0/3 0/3 16", "1/3 1/3 16", "2/3 2/3 16"}));
+  const auto job = launch_shell(2, "echo $ESPALIER_JOB"), other = launch_shell(1, "echo $ESPALIER_JOB");
+  EXPECT_EQ(lines_of(job.output).size(), 1u) << job.output;
+  EXPECT_NE(job.output.substr(0, 17), other.output);
+}
+
+TEST(Launch, WordsReachTheProgramAsTheyAre) {
+  const std::vector<std::string> words{"", "a b", "$HOME", "[1,2]", "--", "-n", "\"'\n;"};
+  const auto run = launch_shell(1, "printf '<%s>' \"$@\"", {}, words);
+  std::string wanted;
+  for (const std::string& word : words) wanted += cat("<", word, ">");
+  EXPECT_EQ(run.output, wanted);
+}
+
+TEST(Launch, OutputOfRankZeroIsUntouched) {
+  const auto run = launch_shell(1, "printf 'a\\rb\\033[1m\\000c'; printf E >&2");
+  EXPECT_EQ(run.output, std::string("a\rb\033[1m\0c", 9));
+  EXPECT_EQ(run.errors, "E");
+}
+
+TEST(Launch, OutputOfOthersComesByLines) {
+  const auto run = launch_shell(4,
+                                "[ $ESPALIER_RANK = 0 ] && exit; for i in 1 2 3 4 5 6 7 8; do printf 'on'; "
+                                "printf 'e %s\\n' $ESPALIER_RANK; done; printf half");
+  EXPECT_EQ(lines_of(run.output), (std::set<std::string>{"one 1", "one 2", "one 3", "half"}));
+  EXPECT_EQ(std::ranges::count(run.output, '\n'), 27);
+}
+
+TEST(Launch, PrefixNamesTheRankOfEachLine) {
+  LaunchOptions options;
+  options.prefix = true;
+  const auto run = launch_shell(2, "echo out; echo err >&2; printf rest", options);
+  EXPECT_EQ(lines_of(run.output),
+            (std::set<std::string>{"[rank 0] out", "[rank 0] rest", "[rank 1] out", "[rank 1] rest"}));
+  EXPECT_EQ(lines_of(run.errors), (std::set<std::string>{"[rank 0] err", "[rank 1] err"}));
+}
+
+TEST(Launch, MuchOutputOfAllComesWhole) {
+  LaunchOptions options;
+  options.prefix = true;
+  const auto run = launch_shell(3, "seq 20000; head -c 200000 /dev/zero | tr '\\0' x; echo", options);
+  EXPECT_EQ(std::ranges::count(run.output, '\n'), 3 * 20001);
+  EXPECT_EQ(std::ranges::count(run.output, 'x'), 3 * 200000);
+  EXPECT_TRUE(lines_of(run.output).contains("[rank 2] 20000"));
+}
+
+TEST(Launch, TheFirstFailureIsNamedWithItsLastLines) {
+  const auto run = launch_shell(
+      3, "if [ $ESPALIER_RANK = 1 ]; then seq 30 >&2; printf 'old\\rlast' >&2; exit 7; fi; exec sleep 60");
+  EXPECT_EQ(run.outcome.code, 7);
+  std::string wanted = "; its last 20 lines:";
+  for (int i = 12; i <= 30; ++i) wanted += cat("\n  | ", i);
+  wanted += "\n  | last";
+  EXPECT_TRUE(run.outcome.failure.starts_with("rank 1 (pid ")) << run.outcome.failure;
+  EXPECT_TRUE(run.outcome.failure.ends_with(cat(") ended with status 7", wanted))) << run.outcome.failure;
+}
+
+TEST(Launch, ASignalThatEndsARankIsNamed) {
+  const auto run = launch_shell(2, "[ $ESPALIER_RANK = 1 ] && kill -9 $$; exec sleep 60");
+  EXPECT_EQ(run.outcome.code, 137);
+  EXPECT_TRUE(run.outcome.failure.ends_with(") ended by signal 9 (Killed)")) << run.outcome.failure;
+}
+
+TEST(Launch, SlowOthersThatDoNotListenAreKilledAfterTwoSeconds) {
+  const double seconds = seconds_of([] {
+    const auto run =
+        launch_shell(3, "trap '' TERM; [ $ESPALIER_RANK = 2 ] && exit 3; while :; do sleep 1; done");
+    EXPECT_EQ(run.outcome.code, 3);
+    EXPECT_EQ(std::ranges::count(run.outcome.failure, '\n'), 0) << run.outcome.failure;
+  });
+  EXPECT_GE(seconds, 1.9);
+  EXPECT_LE(seconds, 6);
+}
+
+TEST(Launch, AStoppedRankIsEndedToo) {
+  const double seconds = seconds_of([] {
+    const auto run = launch_shell(2, "[ $ESPALIER_RANK = 0 ] && kill -STOP $$; sleep 0.2; exit 5");
+    EXPECT_EQ(run.outcome.code, 5);
+  });
+  EXPECT_LE(seconds, 5);
+}
+
+TEST(Launch, CodeOfPreemption) {
+  EXPECT_EQ(launch_shell(3, "exit 42").outcome.code, 42);
+  EXPECT_EQ(launch_shell(3, "[ $ESPALIER_RANK = 1 ] && exit 42; sleep 0.1").outcome.code, 42);
+  const auto mixed = launch_shell(2, "[ $ESPALIER_RANK = 1 ] && exit 42; sleep 0.1; exit 1");
+  EXPECT_EQ(mixed.outcome.code, 1);
+  EXPECT_TRUE(mixed.outcome.failure.starts_with("rank 0 ")) << mixed.outcome.failure;
+}
+
+TEST(Launch, WhatARankLeavesBehindEndsWithIt) {
+  const std::string pids = fresh_folder("launch-left") + "/pids";
+  const auto run = launch_shell(2, "sleep 60 & echo $! >> \"$1\"; exit 0", {}, {pids});
+  EXPECT_EQ(run.outcome.code, 0);
+  const std::vector<std::string> left = words_of(text_of_file(pids));
+  ASSERT_EQ(left.size(), 2u);
+  for (const std::string& pid : left) EXPECT_TRUE(comes([&] { return !lives(pid); })) << pid;
+}
+
+// One that has gone into a session of its own keeps the stream open, and is not waited for.
+TEST(Launch, AStreamThatStaysOpenIsNotWaitedFor) {
+  const std::string pid = fresh_folder("launch-open") + "/pid";
+  const double seconds = seconds_of(
+      [&] { launch_shell(1, "setsid sleep 4 & echo $! > \"$1\"; sleep 0.2; echo done", {}, {pid}); });
+  EXPECT_LE(seconds, 3);
+}
+
+TEST(Launch, SignalsGoToAllRanksAndTheirChildren) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    const std::string ready = fresh_folder("launch-signals") + "/ready";
+    std::thread sender([&] {
+      comes([&] { return words_of(text_of_file(ready)).size() == 3; });
+      ::kill(::getpid(), number);
+    });
+    // A shell in the background ignores SIGINT, so a child of another kind.
+    const auto run = launch_shell(3,
+                                  "trap 'echo got; exit 0' INT TERM USR1 HUP; echo $$ >> \"$1\"; "
+                                  "while :; do sleep 60; done",
+                                  {}, {ready});
+    sender.join();
+    EXPECT_EQ(run.outcome.code, 0) << number << run.outcome.failure;
+    EXPECT_EQ(std::ranges::count(run.output, '\n'), 3) << number;
+  }
+}
+
+TEST(Launch, StandardInputGoesToRankZero) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "words\n", 6), 6);
+  ::close(ends[1]);
+  const ControlFd before(::dup(0));
+  ::dup2(ends[0], 0);
+  ::close(ends[0]);
+  const auto run = launch_shell(3, "read line; echo \"$ESPALIER_RANK<$line>\"");
+  ::dup2(before.get(), 0);
+  EXPECT_EQ(lines_of(run.output), (std::set<std::string>{"0<words>", "1<>", "2<>"}));
+}
+
+// In a process of its own, which is killed: whoever it had started is gone.
+TEST(Launch, RanksDieWithTheLauncher) {
+  const std::string pids = fresh_folder("launch-killed") + "/pids";
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    launch_shell(3, "echo $$ >> \"$1\"; exec sleep 60", {}, {pids});
+    ::_exit(0);
+  }
+  ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 3; }));
+  ::kill(launcher, SIGKILL);
+  ::waitpid(launcher, nullptr, 0);
+  for (const std::string& pid : words_of(text_of_file(pids)))
+    EXPECT_TRUE(comes([&] { return !lives(pid); })) << pid;
+}
+
+TEST(Launch, StopsAndGoesOnWithItsRanks) {
+  const std::string pids = fresh_folder("launch-stopped") + "/pids";
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    ::setpgid(0, 0);
+    const auto run = launch_shell(2, "echo $$ >> \"$1\"; exec sleep 60", {}, {pids});
+    ::_exit(run.outcome.code);
+  }
+  const auto state_is = [](const std::string& pid, char wanted) {
+    const std::string text = text_of_file(cat("/proc/", pid, "/stat"));
+    return !text.empty() && text[text.rfind(')') + 2] == wanted;
+  };
+  ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 2; }));
+  const std::vector<std::string> ranks = words_of(text_of_file(pids));
+  ::kill(launcher, SIGTSTP);
+  for (const std::string& pid : {ranks[0], ranks[1], cat(launcher)})
+    EXPECT_TRUE(comes([&] { return state_is(pid, 'T'); })) << pid;
+  ::kill(launcher, SIGCONT);
+  for (const std::string& pid : ranks) EXPECT_TRUE(comes([&] { return state_is(pid, 'S'); })) << pid;
+  ::kill(launcher, SIGTERM);
+  int status = 0;
+  ::waitpid(launcher, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
+}
+
+TEST(Launch, Refusals) {
+  LaunchOptions options;
+  const auto rule = [&] { return rule_of([&] { launch(options); }); };
+  options.program = {"true"};
+  for (const int ranks : {0, -3, LaunchOptions::kMostRanks + 1, 1 << 30}) {
+    options.ranks = ranks;
+    EXPECT_EQ(rule(), "launch.ranks") << ranks;
+  }
+  options.ranks = 2;
+  options.program = {};
+  EXPECT_EQ(rule(), "launch.words");
+  const std::string folder = fresh_folder("launch-refused");
+  std::ofstream(folder + "/text") << "echo no\n";
+  std::ofstream(folder + "/lost") << "#!/no/such/interpreter\n";
+  std::ofstream(folder + "/bare") << "echo no shell reads it\n";
+  for (const char* name : {"/lost", "/bare"})
+    std::filesystem::permissions(folder + name, std::filesystem::perms::owner_all);
+  for (const std::string& program : {std::string("no-such-program"), std::string("/no/such/program"), folder,
+                                     folder + "/text", folder + "/lost", folder + "/bare", std::string()}) {
+    options.program = {program};
+    EXPECT_EQ(rule(), "launch.program") << program;
+  }
+  options.program = {"no-such-program"};
+  try {
+    launch(options);
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.message(), "cannot run no-such-program: no folder of PATH has it");
+  }
+}
+
+}  // namespace
+}  // namespace espalier
