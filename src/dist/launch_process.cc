@@ -55,13 +55,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-bool ProcessEnd::is_failure() const { return by_signal || (number != 0 && number != kPreemptedStatus); }
-
-std::string to_string(const ProcessEnd& end) {
-  if (!end.by_signal) return cat("ended with status ", end.number);
-  return cat("ended by signal ", end.number, " (", ::strsignal(end.number), ")");
-}
-
 std::string program_file(const std::string& word) {
   const auto refuse = [&](std::string_view why) {
     throw IoError("launch.program", cat("cannot run ", shortened(word), ": ", why));

@@ -7,24 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "comm/control_end.h"
+
 namespace espalier {
-
-// How a process ended.
-struct ProcessEnd {
-  bool by_signal = false;
-  int number = 0;  // the signal, or the status
-
-  bool is_failure() const;
-  // What a shell calls it: the status, or 128 + the signal.
-  int code() const { return by_signal ? 128 + number : number; }
-};
-// "ended by signal 9 (Killed)", "ended with status 3".
-std::string to_string(const ProcessEnd& end);
-
-// The status of a rank that has saved its state because it was told to go.
-inline constexpr int kPreemptedStatus = 42;
-// That of a launcher whose run was given up by a verdict.
-inline constexpr int kVerdictStatus = 43;
 
 // The file that a shell would run for this word. Raises IoError[launch.program].
 std::string program_file(const std::string& word);

@@ -1,0 +1,290 @@
+#include "comm/control_coordinator.h"
+
+#include <algorithm>
+#include <csignal>
+#include <tuple>
+#include <utility>
+
+#include "base/format.h"
+#include "comm/control_text.h"
+
+namespace espalier {
+namespace {
+
+// A caller who comes later than this was not there to hear of anybody.
+constexpr double kLongestGap = 0.5;
+// How long all must wait until a rank that left without a word is missed.
+constexpr double kMissed = 2;
+constexpr int kStrangersNamed = 5;
+
+bool same_secret(std::string_view a, std::string_view b) {
+  unsigned differ = a.size() != b.size();
+  for (size_t i = 0; i < a.size(); ++i)
+    differ |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 1 : b[i % b.size()]);
+  return differ == 0;
+}
+
+// What a process may die of because another rank did.
+bool may_follow(const ProcessEnd& end) {
+  return !end.by_signal || end.number == SIGABRT || end.number == SIGTERM || end.number == SIGPIPE;
+}
+
+}  // namespace
+
+ControlCoordinator::ControlCoordinator(Options options)
+    : options_(std::move(options)),
+      ranks_(static_cast<size_t>(options_.world)),
+      warn_after_(options_.limits.warn) {}
+
+void ControlCoordinator::pass(double now) {
+  if (last_) time_ += std::clamp(now - *last_, 0.0, kLongestGap);
+  last_ = now;
+}
+
+void ControlCoordinator::connected(int link, double now) {
+  pass(now);
+  strangers_[link] = time_;
+}
+
+void ControlCoordinator::received(int link, const ControlMessage& message, double now) {
+  pass(now);
+  if (strangers_.contains(link)) {
+    if (const auto* join = std::get_if<ControlMessage::Join>(&message.is)) return this->join(link, *join);
+    return refuse(link, "its first message does not say who it is");
+  }
+  const auto at = rank_of_.find(link);
+  if (at == rank_of_.end()) return;
+  Rank& rank = ranks_[static_cast<size_t>(at->second)];
+  rank.seen = time_;
+  if (const auto* beat = std::get_if<ControlMessage::Beat>(&message.is)) {
+    return report(rank, beat->at);
+  } else if (const auto* facts = std::get_if<ControlMessage::Facts>(&message.is)) {
+    rank.facts = facts->facts;
+    check_facts();
+  } else if (const auto* failed = std::get_if<ControlMessage::Failed>(&message.is)) {
+    if (rank.failed) return;
+    report(rank, failed->at);
+    rank.failed = *failed;
+    rank.failed_at = time_;
+    rank.exact = true;
+  } else if (const auto* left = std::get_if<ControlMessage::Left>(&message.is)) {
+    report(rank, left->at);
+    rank.left = rank.exact = true;
+    rank.left_at = time_;
+  } else if (const auto* preempted = std::get_if<ControlMessage::Preempted>(&message.is)) {
+    if (std::exchange(preempted_, true)) return;
+    send_all(message);
+    actions_.push_back({ControlAction::Preempt{at->second, preempted->signal}});
+  } else {
+    return garbled(link, "it says what the coordinator says", now);
+  }
+  suspect();
+}
+
+void ControlCoordinator::garbled(int link, std::string_view why, double now) {
+  pass(now);
+  if (strangers_.contains(link)) return refuse(link, why);
+  const auto at = rank_of_.find(link);
+  if (at == rank_of_.end()) return;
+  actions_.push_back({ControlAction::Warn{cat("rank ", at->second, " is cut off: ", why)}});
+  actions_.push_back({ControlAction::Close{link}});
+  lost(link, now);
+}
+
+void ControlCoordinator::lost(int link, double now) {
+  pass(now);
+  strangers_.erase(link);
+  const auto at = rank_of_.find(link);
+  if (at == rank_of_.end()) return;
+  Rank& rank = ranks_[static_cast<size_t>(at->second)];
+  rank_of_.erase(at);
+  rank.link = -1;
+  if (!rank.left && !rank.failed) rank.lost_at = time_;
+  suspect();
+}
+
+void ControlCoordinator::started(int rank, int64_t pid, double now) {
+  pass(now);
+  ranks_[static_cast<size_t>(rank)].pid = pid;
+  ranks_[static_cast<size_t>(rank)].since = time_;
+}
+
+void ControlCoordinator::ended(int number, const ProcessEnd& end, const std::optional<StageReport>& last,
+                               double now) {
+  pass(now);
+  Rank& rank = ranks_[static_cast<size_t>(number)];
+  rank.end = end;
+  rank.ended_at = time_;
+  if (!rank.joined) rank.exact = true;  // it has begun no collective
+  if (last && !rank.exact) {
+    StageReport at = *last;
+    at.collectives += rank.facts.has_value();  // as its own reports do
+    report(rank, at);
+    rank.exact = true;
+  }
+  suspect();
+}
+
+void ControlCoordinator::stopped(int rank, bool is_stopped, double now) {
+  pass(now);
+  ranks_[static_cast<size_t>(rank)].stopped = is_stopped;
+}
+
+void ControlCoordinator::tick(double now) {
+  pass(now);
+  std::vector<int> mute;
+  for (const auto& [link, since] : strangers_) {
+    if (time_ - since >= options_.limits.join) mute.push_back(link);
+  }
+  for (const int link : mute) refuse(link, "it does not say who it is");
+  suspect();
+  if (decide_at_ && time_ >= *decide_at_) decide();
+  warn();
+}
+
+std::vector<ControlAction> ControlCoordinator::take() { return std::exchange(actions_, {}); }
+
+int ControlCoordinator::joined() const {
+  return static_cast<int>(std::ranges::count_if(ranks_, &Rank::joined));
+}
+
+void ControlCoordinator::join(int link, const ControlMessage::Join& join) {
+  if (!same_secret(join.secret, options_.secret))
+    return refuse(link, "it does not know the secret of the run");
+  if (join.world != options_.world || join.rank < 0 || join.rank >= options_.world)
+    return refuse(link, cat("it says that it is rank ", join.rank, " of ", join.world, ", and the run has ",
+                            options_.world));
+  Rank& rank = ranks_[static_cast<size_t>(join.rank)];
+  if (rank.joined) return refuse(link, cat("rank ", join.rank, " has joined before"));
+  strangers_.erase(link);
+  rank_of_[link] = join.rank;
+  rank.link = link;
+  rank.joined = true;
+  if (rank.pid == 0) rank.pid = join.pid;
+  rank.seen = rank.since = time_;
+  send(link, {ControlMessage::Welcome{}});
+  if (verdict_) send(link, {ControlMessage::GivenUp{*verdict_}});
+}
+
+void ControlCoordinator::refuse(int link, std::string_view why) {
+  strangers_.erase(link);
+  send(link, {ControlMessage::Refused{std::string(why)}});
+  actions_.push_back({ControlAction::Close{link}});
+  // Somebody who comes again and again is not to fill the log.
+  if (++refused_ <= kStrangersNamed)
+    actions_.push_back({ControlAction::Warn{cat("a stranger was refused: ", why)}});
+}
+
+void ControlCoordinator::report(Rank& rank, const StageReport& at) {
+  if (rank.at == at) return;
+  rank.at = at;
+  rank.since = time_;
+}
+
+void ControlCoordinator::check_facts() {
+  const Rank* first = nullptr;
+  size_t given = 0;
+  for (const Rank& rank : ranks_) {
+    if (!rank.facts) continue;
+    ++given;
+    if (!first) first = &rank;
+    if (*rank.facts != *first->facts) differ_at_ = differ_at_.value_or(time_);
+  }
+  if (given == ranks_.size() && !differ_at_) send_all({ControlMessage::Agreed{}});
+}
+
+void ControlCoordinator::send(int link, ControlMessage message) {
+  actions_.push_back({ControlAction::Send{link, std::move(message)}});
+}
+
+void ControlCoordinator::send_all(const ControlMessage& message) {
+  for (const Rank& rank : ranks_) {
+    if (rank.link >= 0) send(rank.link, message);
+  }
+}
+
+// Whether it has left while others need it. Ranks begin their collectives in one order, so one that has begun
+// more than it ever will waits for it in vain.
+bool ControlCoordinator::needed_after_leaving(const Rank& rank) const {
+  const std::optional<double>& when = rank.left_at ? rank.left_at : rank.ended_at;
+  bool any = false, all_stuck = true;
+  for (const Rank& other : ranks_) {
+    if (!other.alive()) continue;
+    if (rank.exact && other.at.collectives > rank.at.collectives) return true;
+    any = true;
+    all_stuck &=
+        other.waits() && other.at.collectives > rank.at.collectives && time_ - other.since >= kMissed;
+  }
+  return !rank.exact && any && all_stuck && time_ - *when >= kMissed;
+}
+
+bool ControlCoordinator::is_stalled(const Rank& rank, double limit) const {
+  const bool here = rank.joined ? rank.alive() : !rank.end;
+  return here && !rank.waits() && time_ - rank.since >= limit;
+}
+
+std::optional<ControlCoordinator::Evidence> ControlCoordinator::against(int number) const {
+  const Rank& rank = ranks_[static_cast<size_t>(number)];
+  if (rank.failed) {
+    if (rank.failed->cause != FailureCause::kOwn) return std::nullopt;
+    return Evidence{VerdictKind::kThrown, *rank.failed_at, number};
+  }
+  if (rank.left || (rank.end && !rank.end->is_failure())) {
+    if (!needed_after_leaving(rank)) return std::nullopt;
+    return Evidence{VerdictKind::kEarly, rank.left_at.value_or(rank.ended_at.value_or(time_)), number};
+  }
+  if (rank.end)
+    return Evidence{may_follow(*rank.end) ? VerdictKind::kEnded : VerdictKind::kKilled, *rank.ended_at,
+                    number};
+  if (rank.lost_at) return Evidence{VerdictKind::kLost, *rank.lost_at, number};
+  if (rank.joined && time_ - rank.seen >= options_.limits.silent)
+    return Evidence{VerdictKind::kSilent, rank.seen, number};
+  if (is_stalled(rank, options_.limits.stalled)) return Evidence{VerdictKind::kStalled, rank.since, number};
+  return std::nullopt;
+}
+
+// The strongest first.
+std::vector<ControlCoordinator::Evidence> ControlCoordinator::evidence() const {
+  std::vector<Evidence> out;
+  if (joined() == 0) return out;  // programs that know nothing of each other
+  // With the facts of all it is known who is the odd one.
+  const bool all_given = std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.facts.has_value(); });
+  if (differ_at_ && (all_given || time_ - *differ_at_ >= options_.limits.silent))
+    out.push_back({VerdictKind::kMismatch, *differ_at_, -1});
+  bool all_wait = true, any_waits = false;
+  for (int i = 0; i < options_.world; ++i) {
+    const Rank& rank = ranks_[static_cast<size_t>(i)];
+    if (const auto found = against(i)) out.push_back(*found);
+    if (rank.failed && rank.failed->cause == FailureCause::kMismatch)
+      out.push_back({VerdictKind::kMismatch, *rank.failed_at, -1});
+    // Nobody says whose fault it was; by now whoever is silent would have been found.
+    const bool others = rank.failed && rank.failed->cause == FailureCause::kOthers;
+    if (others && time_ - *rank.failed_at >= options_.limits.silent + 1)
+      out.push_back({VerdictKind::kStalled, *rank.failed_at, -1});
+    if (rank.joined ? !rank.alive() : rank.end.has_value()) continue;
+    any_waits |= rank.waits();
+    all_wait &= rank.waits() && time_ - rank.since >= options_.limits.stalled;
+  }
+  if (any_waits && all_wait) out.push_back({VerdictKind::kStalled, time_, -1});
+  std::ranges::sort(out, {}, [](const Evidence& of) { return std::tuple(of.kind, of.when, of.rank); });
+  return out;
+}
+
+void ControlCoordinator::suspect() {
+  if (verdict_ || decide_at_ || evidence().empty()) return;
+  decide_at_ = time_ + options_.limits.collect;
+  // So that the sentence says what they do now.
+  send_all({ControlMessage::Ask{}});
+}
+
+void ControlCoordinator::decide() {
+  decide_at_.reset();
+  if (verdict_) return;
+  const std::vector<Evidence> found = evidence();
+  if (found.empty()) return;  // it has come back
+  verdict_ = sentence(found[0]);
+  send_all({ControlMessage::GivenUp{*verdict_}});
+  actions_.push_back({ControlAction::GiveUp{*verdict_}});
+}
+
+}  // namespace espalier

@@ -1,0 +1,135 @@
+// Finds out which rank broke a run. A state machine without input or output: events go in, actions come out,
+// so that the launcher and the simulation run the same code.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "comm/control_end.h"
+#include "comm/control_message.h"
+
+namespace espalier {
+
+// Seconds.
+struct ControlLimits {
+  double collect = 0.3;  // from the first evidence to the verdict, so that a stronger one may come
+  double silent = 5;     // without a beat
+  double warn = 10;      // without progress; each warning doubles it
+  double stalled = 300;  // without progress
+  double join = 5;       // from a connection to its first message
+};
+
+struct ControlAction {
+  struct Send {
+    int link;
+    ControlMessage message;
+  };
+  struct Close {  // after what was sent
+    int link;
+  };
+  struct Warn {
+    std::string text;
+  };
+  struct GiveUp {  // comes once; all ranks that are there have been told
+    Verdict verdict;
+  };
+  struct Preempt {  // a rank got this signal; all ranks have been told
+    int rank, signal;
+  };
+  std::variant<Send, Close, Warn, GiveUp, Preempt> is;
+};
+
+// Times are seconds of one clock that does not go back. A link is a number of the caller's for a connection,
+// never used twice.
+class ControlCoordinator {
+ public:
+  struct Options {
+    int world = 1;
+    std::string secret = {};
+    std::string id = {};  // of the verdict
+    ControlLimits limits = {};
+  };
+  explicit ControlCoordinator(Options options);
+
+  void connected(int link, double now);
+  void received(int link, const ControlMessage& message, double now);
+  // What came over it is none of ours: `why` in words.
+  void garbled(int link, std::string_view why, double now);
+  // The other side closed it, or it broke.
+  void lost(int link, double now);
+  // Of processes on this host.
+  void started(int rank, int64_t pid, double now);
+  // `last` is what the engine says it did at its end, where somebody knows.
+  void ended(int rank, const ProcessEnd& end, const std::optional<StageReport>& last, double now);
+  void stopped(int rank, bool is_stopped, double now);
+  // Time has passed; at least each 100 ms. A caller who is late is no evidence against a rank.
+  void tick(double now);
+
+  // Those since the last call, in order.
+  std::vector<ControlAction> take();
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+  // Ranks that have been here.
+  int joined() const;
+
+ private:
+  struct Rank {
+    int link = -1;  // -1: not here, or no longer
+    bool joined = false, left = false, stopped = false;
+    bool exact = false;  // `at` is what it did last
+    int64_t pid = 0;
+    StageReport at;
+    double seen = 0, since = 0;  // heard of, and when `at` was another
+    std::optional<std::map<std::string, std::string>> facts;
+    std::optional<ControlMessage::Failed> failed;
+    std::optional<ProcessEnd> end;
+    std::optional<double> failed_at, ended_at, lost_at, left_at;
+
+    bool alive() const { return joined && !left && !failed && !end && !lost_at; }
+    bool waits() const { return alive() && at.stage == Stage::kCollective; }
+  };
+  struct Evidence {
+    VerdictKind kind;
+    double when;
+    int rank;
+  };
+
+  void pass(double now);
+  void join(int link, const ControlMessage::Join& join);
+  void refuse(int link, std::string_view why);
+  void report(Rank& rank, const StageReport& at);
+  void check_facts();
+  void send(int link, ControlMessage message);
+  void send_all(const ControlMessage& message);
+  void suspect();
+  bool needed_after_leaving(const Rank& rank) const;
+  bool is_stalled(const Rank& rank, double limit) const;
+  std::optional<Evidence> against(int rank) const;
+  std::vector<Evidence> evidence() const;
+  void decide();
+  void warn();
+  Verdict sentence(const Evidence& of) const;
+  std::string shared_sentence(const Evidence& of, int& odd) const;
+  std::string stall_text(int rank) const;
+  std::string who(int rank) const;
+  std::vector<int> waiting(int without) const;
+
+  const Options options_;
+  std::vector<Rank> ranks_;
+  std::map<int, double> strangers_;  // links that have not said who they are, and since when
+  std::map<int, int> rank_of_;       // links
+  int refused_ = 0;
+  // The clock, but for times in which nobody called.
+  double time_ = 0;
+  std::optional<double> last_;
+  double warn_after_;
+  std::optional<double> decide_at_;
+  std::optional<double> differ_at_;  // facts do, since then
+  bool preempted_ = false;
+  std::optional<Verdict> verdict_;
+  std::vector<ControlAction> actions_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,416 @@
+#include "comm/control_coordinator.h"
+
+#include <csignal>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "comm/control_text.h"
+
+namespace espalier {
+namespace {
+
+using Message = ControlMessage;
+
+constexpr const char* kSecret = "s3cret";
+
+StageReport in_step(int64_t step, uint64_t collectives) { return {Stage::kStep, step, collectives, ""}; }
+StageReport waits_in(int64_t step, uint64_t collectives, const std::string& name = "gradients/2") {
+  return {Stage::kCollective, step, collectives, cat("all-reduce '", name, "'")};
+}
+
+// A coordinator and the clock it sees.
+struct ScriptedRun {
+  explicit ScriptedRun(int world, ControlLimits limits = {})
+      : coordinator({.world = world, .secret = kSecret, .id = "id", .limits = limits}), world(world) {
+    for (int i = 0; i < world; ++i) {
+      coordinator.started(i, 800 + i, now);
+      coordinator.connected(i, now);
+      say(i, {Message::Join{kSecret, i, world, 800 + i}});
+    }
+    take();
+  }
+  void say(int rank, const Message& message) { coordinator.received(rank, message, now); }
+  void beat(int rank, const StageReport& at) { say(rank, {Message::Beat{at}}); }
+  // Time passes, and those of `heard` go on to say what they said last.
+  void pass(double seconds, const std::map<int, StageReport>& heard = {}) {
+    for (double next = 0; seconds > 1e-9; seconds -= 0.1) {
+      now += 0.1;
+      if (next <= 0) {
+        for (const auto& [rank, at] : heard) beat(rank, at);
+        next = 1;
+      }
+      next -= 0.1;
+      coordinator.tick(now);
+      take();
+    }
+  }
+  void take() {
+    for (const ControlAction& action : coordinator.take()) {
+      if (const auto* send = std::get_if<ControlAction::Send>(&action.is))
+        sent[send->link].push_back(send->message);
+      if (const auto* close = std::get_if<ControlAction::Close>(&action.is)) closed.push_back(close->link);
+      if (const auto* warning = std::get_if<ControlAction::Warn>(&action.is))
+        warnings.push_back(warning->text);
+      if (std::holds_alternative<ControlAction::GiveUp>(action.is)) ++given_up;
+      if (const auto* got = std::get_if<ControlAction::Preempt>(&action.is))
+        preempted.push_back(cat(got->rank, ":", got->signal));
+    }
+  }
+  std::string text() const { return coordinator.verdict() ? coordinator.verdict()->text : "none"; }
+
+  ControlCoordinator coordinator;
+  int world;
+  double now = 1000;
+  std::map<int, std::vector<Message>> sent;
+  std::vector<int> closed;
+  std::vector<std::string> warnings, preempted;
+  int given_up = 0;
+};
+
+TEST(ControlText, Ranks) {
+  EXPECT_EQ(ranks_text({2}), "rank 2");
+  EXPECT_EQ(ranks_text({0, 1}), "ranks 0, 1");
+  EXPECT_EQ(ranks_text({0, 2}), "ranks 0, 2");
+  EXPECT_EQ(ranks_text({0, 1, 2}), "ranks 0-2");
+  EXPECT_EQ(ranks_text({0, 1, 3, 4, 5, 7}), "ranks 0, 1, 3-5, 7");
+}
+
+TEST(ControlText, MismatchNamesTheOddOne) {
+  int odd = 7;
+  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}, {"rate", "0.1"}}},
+                           {1, {{"a", "1"}, {"rate", "0.1"}}},
+                           {2, {{"a", "1"}, {"rate", "0.2"}}},
+                           {3, {{"a", "1"}, {"rate", "0.1"}}}},
+                          odd),
+            "rate is 0.1 on ranks 0, 1, 3 and 0.2 on rank 2");
+  EXPECT_EQ(odd, 2);
+  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}}}, {1, {{"a", "2"}}}}, odd), "a is 1 on rank 0 and 2 on rank 1");
+  EXPECT_EQ(odd, -1);
+  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}}}, {1, {{"a", "2"}}}, {2, {}}}, odd),
+            "a is 1 on rank 0, 2 on rank 1 and not set on rank 2");
+  EXPECT_EQ(odd, -1);
+  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}}}, {1, {{"a", "1"}}}}, odd), "");
+}
+
+TEST(ControlCoordinator, AKilledRankIsNamedWithItsStepAndTheWaiting) {
+  ScriptedRun run(4);
+  for (int i = 0; i < 4; ++i) run.beat(i, in_step(812, 40));
+  run.now += 0.5;
+  run.coordinator.ended(3, {true, SIGKILL}, in_step(812, 41), run.now);
+  run.take();
+  EXPECT_EQ(run.sent[0].size(), 2u) << "Welcome and Ask";
+  for (int i = 0; i < 3; ++i) run.beat(i, waits_in(812, 42));
+  run.pass(0.2);
+  EXPECT_EQ(run.given_up, 0) << "it collects for 300 ms";
+  run.pass(0.2);
+  EXPECT_EQ(run.given_up, 1);
+  EXPECT_EQ(
+      run.text(),
+      "rank 3 (pid 803) ended by signal 9 in step 812 before all-reduce 'gradients/2'; ranks 0-2 waited");
+  EXPECT_EQ(run.coordinator.verdict()->rank, 3);
+  for (int i = 0; i < 4; ++i) {
+    const auto* given = std::get_if<Message::GivenUp>(&run.sent[i].back().is);
+    ASSERT_TRUE(given) << i;
+    EXPECT_EQ(given->verdict, *run.coordinator.verdict());
+  }
+  run.pass(20);
+  EXPECT_EQ(run.given_up, 1);
+}
+
+TEST(ControlCoordinator, WhereItIsNotKnownWhatItDidLastItSaysSo) {
+  ScriptedRun run(3);
+  for (int i = 0; i < 3; ++i) run.beat(i, in_step(7, 14));
+  run.coordinator.ended(1, {true, SIGSEGV}, std::nullopt, run.now);
+  run.pass(0.4);
+  EXPECT_EQ(run.text(), "rank 1 (pid 801) ended by signal 11, last seen in step 7");
+  ScriptedRun other(3);
+  for (int i = 0; i < 3; ++i) other.beat(i, in_step(7, 14));
+  other.beat(0, waits_in(9, 20, "header"));
+  other.coordinator.ended(1, {false, 3}, std::nullopt, other.now);
+  other.pass(0.4);
+  EXPECT_EQ(other.text(),
+            "rank 1 (pid 801) ended with status 3 before all-reduce 'header' of step 9, last seen in step 7; "
+            "rank 0 waited");
+}
+
+// Each is stronger than those behind it, and wins although it comes last.
+TEST(ControlCoordinator, StrongerEvidenceWins) {
+  const std::vector<std::function<void(ScriptedRun&, int)>> by_strength{
+      [](ScriptedRun& run, int rank) {
+        run.coordinator.ended(rank, {true, SIGKILL}, std::nullopt, run.now);
+      },
+      [](ScriptedRun& run, int rank) {
+        run.say(rank, {Message::Failed{"bad", FailureCause::kOwn, in_step(1, 1)}});
+      },
+      [](ScriptedRun& run, int rank) {
+        run.coordinator.ended(rank, {false, 1}, std::nullopt, run.now);
+      },
+      [](ScriptedRun& run, int rank) { run.coordinator.lost(rank, run.now); }};
+  for (size_t weak = 1; weak < by_strength.size(); ++weak) {
+    for (size_t strong = 0; strong < weak; ++strong) {
+      for (const bool weak_first : {true, false}) {
+        ScriptedRun run(3);
+        by_strength[weak_first ? weak : strong](run, weak_first ? 0 : 1);
+        run.pass(0.2, {{2, in_step(1, 1)}});
+        by_strength[weak_first ? strong : weak](run, weak_first ? 1 : 0);
+        run.pass(0.3);
+        ASSERT_TRUE(run.coordinator.verdict());
+        EXPECT_EQ(run.coordinator.verdict()->rank, 1) << strong << " against " << weak << ": " << run.text();
+      }
+    }
+  }
+}
+
+TEST(ControlCoordinator, OfEqualEvidenceTheFirstCounts) {
+  ScriptedRun run(3);
+  run.say(2, {Message::Failed{"first", FailureCause::kOwn, in_step(9, 3)}});
+  run.pass(0.1);
+  run.say(0, {Message::Failed{"second", FailureCause::kOwn, in_step(9, 3)}});
+  run.pass(0.3);
+  EXPECT_EQ(run.text(), "rank 2 (pid 802) failed in step 9: first");
+}
+
+TEST(ControlCoordinator, RanksThatFailForOthersAreNeverTheCulprit) {
+  ScriptedRun run(4);
+  for (const int rank : {0, 1, 3}) {
+    run.say(rank, {Message::Failed{"rank 2 is gone", FailureCause::kOthers, waits_in(5, 10)}});
+    run.coordinator.ended(rank, rank ? ProcessEnd{false, 1} : ProcessEnd{true, SIGSEGV}, std::nullopt,
+                          run.now);
+  }
+  run.pass(1, {{2, in_step(5, 9)}});
+  EXPECT_EQ(run.text(), "none");
+  run.coordinator.lost(2, run.now);
+  run.pass(0.5);
+  EXPECT_EQ(run.text(), "rank 2 (pid 802) lost its connection, last seen in step 5");
+}
+
+TEST(ControlCoordinator, WhereNobodyIsToBlameTheRunIsGivenUpAllTheSame) {
+  ScriptedRun run(2);
+  run.say(0, {Message::Failed{"somebody is gone", FailureCause::kOthers, waits_in(5, 10)}});
+  run.pass(8, {{1, in_step(5, 9)}});
+  EXPECT_EQ(run.text(), "somebody is gone");
+  EXPECT_EQ(run.coordinator.verdict()->rank, -1);
+}
+
+TEST(ControlCoordinator, CollectivesThatDifferAreTheVerdictThatTheEngineFound) {
+  ScriptedRun run(2);
+  for (const int rank : {0, 1})
+    run.say(rank, {Message::Failed{"rank 1 calls x where rank 0 calls y", FailureCause::kMismatch,
+                                   waits_in(5, 10)}});
+  run.pass(0.5);
+  EXPECT_EQ(run.text(), "rank 1 calls x where rank 0 calls y");
+  EXPECT_EQ(run.coordinator.verdict()->kind, VerdictKind::kMismatch);
+}
+
+TEST(ControlCoordinator, SilenceOfFiveSeconds) {
+  ScriptedRun run(2);
+  run.beat(1, in_step(60, 5));
+  run.coordinator.stopped(1, true, run.now);
+  run.pass(4.8, {{0, waits_in(60, 6)}});
+  EXPECT_EQ(run.text(), "none");
+  run.beat(1, in_step(60, 5));
+  run.pass(4.8, {{0, waits_in(60, 6)}});
+  EXPECT_EQ(run.text(), "none");
+  run.pass(0.6, {{0, waits_in(60, 6)}});
+  EXPECT_EQ(run.text(),
+            "rank 1 (pid 801) has not been heard of for 5.3 s in step 60 before all-reduce 'gradients/2'; it "
+            "is stopped; "
+            "rank 0 waited");
+}
+
+TEST(ControlCoordinator, OneThatComesBackWhileItCollectsIsNotBlamed) {
+  ScriptedRun run(2);
+  run.pass(5.1, {{0, in_step(1, 1)}});
+  run.beat(1, in_step(1, 1));
+  run.pass(3, {{0, in_step(1, 1)}});
+  EXPECT_EQ(run.text(), "none");
+}
+
+TEST(ControlCoordinator, ALateCoordinatorBlamesNobody) {
+  ScriptedRun run(2);
+  run.now += 60;
+  run.coordinator.tick(run.now);
+  for (const int rank : {0, 1}) run.beat(rank, in_step(1, 1));
+  run.pass(4.5);
+  EXPECT_EQ(run.text(), "none");
+  run.pass(1);
+  EXPECT_NE(run.text(), "none") << "but for its own silence";
+}
+
+TEST(ControlCoordinator, AStallIsWarnedOfAndThenTheVerdict) {
+  ScriptedRun run(3, {.stalled = 60});
+  const std::map<int, StageReport> stuck{
+      {0, waits_in(8, 20)}, {1, {Stage::kInput, 8, 18, ""}}, {2, waits_in(8, 20)}};
+  run.pass(9, stuck);
+  EXPECT_TRUE(run.warnings.empty());
+  run.pass(2, stuck);
+  ASSERT_EQ(run.warnings.size(), 1u);
+  EXPECT_EQ(run.warnings[0],
+            "rank 1 (pid 801) has been waiting for input in step 8 for 10 s; ranks 0, 2 wait");
+  run.pass(45, stuck);
+  EXPECT_EQ(run.warnings.size(), 3u) << "at 10, 20 and 40 s";
+  EXPECT_EQ(run.text(), "none");
+  run.pass(6, stuck);
+  EXPECT_EQ(run.text(), "rank 1 (pid 801) has been waiting for input in step 8 for 60 s; ranks 0, 2 waited");
+}
+
+TEST(ControlCoordinator, SlowAndHealthyGetsNoVerdict) {
+  ScriptedRun run(3, {.stalled = 20});
+  for (int64_t step = 1; step < 8; ++step) {
+    const auto at = static_cast<uint64_t>(step);
+    run.pass(15, {{0, waits_in(step, at)}, {1, in_step(step, at - 1)}, {2, waits_in(step, at)}});
+  }
+  EXPECT_EQ(run.text(), "none");
+}
+
+// Each waits, and so nobody is the one.
+TEST(ControlCoordinator, AllThatWaitForEachOther) {
+  ScriptedRun run(2, {.stalled = 20});
+  run.pass(22, {{0, waits_in(8, 20, "a")}, {1, waits_in(8, 20, "b")}});
+  EXPECT_EQ(
+      run.text(),
+      "no rank goes on: rank 0 waits in step 8 in all-reduce 'a', rank 1 waits in step 8 in all-reduce 'b'");
+  EXPECT_EQ(run.coordinator.verdict()->rank, -1);
+}
+
+TEST(ControlCoordinator, OneThatDoesNotJoinStalls) {
+  ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id", .limits = {.stalled = 20}});
+  for (int i = 0; i < 2; ++i) coordinator.started(i, 800 + i, 0);
+  coordinator.connected(0, 0);
+  coordinator.received(0, {Message::Join{kSecret, 0, 2, 800}}, 0);
+  double now = 0;
+  for (int i = 0; i < 205; ++i, now += 0.1) {
+    if (i % 10 == 0) coordinator.received(0, {Message::Beat{waits_in(1, 1, "header")}}, now);
+    coordinator.tick(now);
+  }
+  ASSERT_TRUE(coordinator.verdict());
+  EXPECT_EQ(coordinator.verdict()->text, "rank 1 (pid 801) has not joined in 20 s; rank 0 waited");
+}
+
+TEST(ControlCoordinator, OneThatLeavesEarlyIsMissed) {
+  ScriptedRun run(3);
+  for (int i = 0; i < 3; ++i) run.beat(i, in_step(7, 14));
+  run.say(1, {Message::Left{{Stage::kEnd, 7, 14, ""}}});
+  run.coordinator.lost(1, run.now);
+  run.coordinator.ended(1, {}, std::nullopt, run.now);
+  run.pass(3, {{0, in_step(7, 14)}, {2, in_step(7, 14)}});
+  EXPECT_EQ(run.text(), "none") << "they may be at their end too";
+  run.beat(0, waits_in(8, 15));
+  run.beat(2, in_step(8, 14));
+  run.pass(0.4);
+  EXPECT_EQ(run.text(), "rank 1 (pid 801) left as planned after step 7 while ranks 0, 2 are in step 8");
+}
+
+TEST(ControlCoordinator, ThoseThatLeaveOneAfterTheOtherAreHealthy) {
+  ScriptedRun run(3);
+  for (int i = 0; i < 3; ++i) {
+    run.say(i, {Message::Left{{Stage::kEnd, 7, 14, ""}}});
+    run.coordinator.lost(i, run.now);
+    std::map<int, StageReport> others;
+    for (int j = i + 1; j < 3; ++j) others[j] = {Stage::kSave, 7, 14, ""};
+    run.pass(8, others);
+    run.coordinator.ended(i, {false, i == 1 ? 139 : 0}, std::nullopt, run.now);
+  }
+  EXPECT_EQ(run.text(), "none");
+}
+
+TEST(ControlCoordinator, StatusZeroWithoutAWordIsMissedWhenAllWait) {
+  ScriptedRun run(3);
+  for (int i = 0; i < 3; ++i) run.beat(i, in_step(7, 14));
+  run.coordinator.lost(2, run.now);
+  run.coordinator.ended(2, {}, std::nullopt, run.now);
+  run.pass(10, {{0, waits_in(9, 18)}, {1, in_step(9, 17)}});
+  EXPECT_EQ(run.text(), "none") << "rank 1 may be slow";
+  run.pass(2.8, {{0, waits_in(9, 18)}, {1, waits_in(9, 18)}});
+  EXPECT_EQ(run.text(),
+            "rank 2 (pid 802) ended with status 0, last seen in step 7, while ranks 0, 1 are in step 9");
+}
+
+TEST(ControlCoordinator, FactsThatDifferAreNamedBeforeTheFirstStep) {
+  ScriptedRun run(3);
+  run.say(0, {Message::Facts{{{"seed", "7"}, {"plan", "aa"}}}});
+  run.say(2, {Message::Facts{{{"seed", "8"}, {"plan", "aa"}}}});
+  run.pass(1, {{0, in_step(0, 0)}, {1, in_step(0, 0)}, {2, in_step(0, 0)}});
+  EXPECT_EQ(run.text(), "none") << "the third may say who is the odd one";
+  run.say(1, {Message::Facts{{{"seed", "7"}, {"plan", "aa"}}}});
+  run.pass(0.4);
+  EXPECT_EQ(run.text(), "ranks do not run the same: seed is 7 on ranks 0, 1 and 8 on rank 2");
+  EXPECT_EQ(run.coordinator.verdict()->rank, 2);
+}
+
+TEST(ControlCoordinator, EqualFactsAreAgreedOn) {
+  ScriptedRun run(2);
+  run.say(0, {Message::Facts{{{"seed", "7"}}}});
+  run.take();
+  EXPECT_EQ(run.sent[0].size(), 1u);
+  run.say(1, {Message::Facts{{{"seed", "7"}}}});
+  run.take();
+  for (const int rank : {0, 1}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Agreed{}});
+}
+
+TEST(ControlCoordinator, StrangersAreRefusedAndNamed) {
+  ScriptedRun run(2);
+  const auto refused = [&](int link, const Message& message) {
+    run.coordinator.connected(link, run.now);
+    run.say(link, message);
+    run.take();
+    EXPECT_EQ(run.closed.back(), link);
+    return std::get<Message::Refused>(run.sent[link].back().is).why;
+  };
+  for (const char* secret : {"", "s3cres", "s3cret!", "S3cret", "s3cret\n"})
+    EXPECT_EQ(refused(100 + static_cast<int>(run.closed.size()), {Message::Join{secret, 1, 2, 1}}),
+              "it does not know the secret of the run");
+  EXPECT_EQ(refused(200, {Message::Beat{}}), "its first message does not say who it is");
+  EXPECT_EQ(refused(201, {Message::Join{kSecret, 1, 3, 1}}),
+            "it says that it is rank 1 of 3, and the run has 2");
+  EXPECT_EQ(refused(202, {Message::Join{kSecret, 2, 2, 1}}),
+            "it says that it is rank 2 of 2, and the run has 2");
+  EXPECT_EQ(refused(203, {Message::Join{kSecret, 1, 2, 1}}), "rank 1 has joined before");
+  run.coordinator.connected(204, run.now);
+  run.coordinator.garbled(204, "no frame", run.now);
+  run.coordinator.connected(205, run.now);
+  run.pass(5.2, {{0, in_step(1, 1)}, {1, in_step(1, 1)}});
+  EXPECT_EQ(run.closed.size(), 11u);
+  EXPECT_EQ(run.closed.back(), 205);
+  EXPECT_EQ(run.warnings.size(), 5u) << "and no more of them";
+  EXPECT_EQ(run.warnings[0], "a stranger was refused: it does not know the secret of the run");
+  EXPECT_EQ(run.text(), "none");
+}
+
+TEST(ControlCoordinator, ASignalIsPassedOnOnce) {
+  ScriptedRun run(3);
+  for (const int rank : {1, 0, 1}) run.say(rank, {Message::Preempted{SIGTERM}});
+  run.take();
+  EXPECT_EQ(run.preempted, std::vector<std::string>{cat("1:", SIGTERM)});
+  for (const int rank : {0, 1, 2}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Preempted{SIGTERM}});
+}
+
+// Programs that know nothing of each other are no run.
+TEST(ControlCoordinator, WithoutAnyWhoJoinedThereIsNoVerdict) {
+  ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
+  coordinator.started(0, 1, 0);
+  coordinator.ended(0, {true, SIGKILL}, std::nullopt, 1);
+  for (double now = 1; now < 400; now += 0.1) coordinator.tick(now);
+  EXPECT_FALSE(coordinator.verdict());
+}
+
+TEST(ControlCoordinator, WhoComesLateIsTold) {
+  ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
+  coordinator.connected(0, 0);
+  coordinator.received(0, {Message::Join{kSecret, 0, 2, 1}}, 0);
+  coordinator.ended(0, {true, SIGKILL}, std::nullopt, 1);
+  for (double now = 1; now < 2; now += 0.1) coordinator.tick(now);
+  ASSERT_TRUE(coordinator.verdict());
+  coordinator.take();
+  coordinator.connected(1, 2);
+  coordinator.received(1, {Message::Join{kSecret, 1, 2, 2}}, 2);
+  const auto actions = coordinator.take();
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_TRUE(std::get<ControlAction::Send>(actions[1].is).message ==
+              Message{Message::GivenUp{*coordinator.verdict()}});
+}
+
+}  // namespace
+}  // namespace espalier

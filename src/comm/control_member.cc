@@ -1,0 +1,79 @@
+#include "comm/control_member.h"
+
+#include <utility>
+
+#include "base/format.h"
+
+namespace espalier {
+
+ControlMember::ControlMember(Options options) : options_(std::move(options)) {}
+
+void ControlMember::connected(double now) {
+  begun_ = now;
+  out_.push_back({ControlMessage::Join{options_.secret, options_.rank, options_.world, options_.pid}});
+}
+
+void ControlMember::received(const ControlMessage& message, const StageReport& at) {
+  if (std::holds_alternative<ControlMessage::Welcome>(message.is)) {
+    welcome_ = true;
+  } else if (const auto* refused = std::get_if<ControlMessage::Refused>(&message.is)) {
+    give_up(cat("the launcher does not take this rank: ", refused->why));
+  } else if (std::holds_alternative<ControlMessage::Ask>(message.is)) {
+    if (!over_) out_.push_back({ControlMessage::Beat{seen(at)}});
+  } else if (std::holds_alternative<ControlMessage::Agreed>(message.is)) {
+    agreed_ = true;
+  } else if (const auto* preempted = std::get_if<ControlMessage::Preempted>(&message.is)) {
+    if (preemption_ == 0) preemption_ = preempted->signal;
+  } else if (const auto* given_up = std::get_if<ControlMessage::GivenUp>(&message.is)) {
+    if (!verdict_) verdict_ = given_up->verdict;
+  }
+}
+
+void ControlMember::lost() { give_up("the launcher is gone"); }
+
+void ControlMember::tick(double now, const StageReport& at) {
+  if (!begun_) return;
+  if (!welcome_ && now - *begun_ >= kAnswer) give_up("the launcher does not answer");
+  if (over_ || (beat_ && now - *beat_ < kBeat)) return;
+  beat_ = now;
+  out_.push_back({ControlMessage::Beat{seen(at)}});
+}
+
+void ControlMember::describe(std::map<std::string, std::string> facts) {
+  described_ = true;
+  out_.push_back({ControlMessage::Facts{std::move(facts)}});
+}
+
+void ControlMember::failed(const std::string& text, FailureCause cause, const StageReport& at) {
+  if (std::exchange(over_, true)) return;
+  out_.push_back({ControlMessage::Failed{text, cause, seen(at)}});
+}
+
+void ControlMember::left(const StageReport& at) {
+  if (std::exchange(over_, true)) return;
+  out_.push_back({ControlMessage::Left{seen(at)}});
+}
+
+void ControlMember::preempted(int signal) {
+  if (!over_) out_.push_back({ControlMessage::Preempted{signal}});
+}
+
+std::vector<ControlMessage> ControlMember::take() { return std::exchange(out_, {}); }
+
+// The comparison of facts is a collective like others, the first: until all have said theirs, a rank that has
+// waits for them.
+StageReport ControlMember::seen(const StageReport& at) const {
+  if (!described_) return at;
+  StageReport out = at;
+  ++out.collectives;
+  if (agreed_) return out;
+  out.stage = Stage::kCollective;
+  out.collective = "the comparison of what ranks run";
+  return out;
+}
+
+void ControlMember::give_up(const std::string& why) {
+  if (!verdict_ && !over_) verdict_ = Verdict{{}, VerdictKind::kLost, -1, why};
+}
+
+}  // namespace espalier

@@ -1,0 +1,60 @@
+// A rank's side of the control of its run, as a state machine: see control_coordinator.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/control_message.h"
+
+namespace espalier {
+
+class ControlMember {
+ public:
+  static constexpr double kBeat = 1;     // seconds between beats
+  static constexpr double kAnswer = 30;  // until the coordinator must have answered
+
+  struct Options {
+    int rank = 0, world = 1;
+    int64_t pid = 0;
+    std::string secret = {};
+  };
+  explicit ControlMember(Options options);
+
+  // Events. `at` is what the rank does at this moment.
+  void connected(double now);
+  void received(const ControlMessage& message, const StageReport& at);
+  void lost();
+  void tick(double now, const StageReport& at);
+
+  // What the rank has to say.
+  void describe(std::map<std::string, std::string> facts);
+  void failed(const std::string& text, FailureCause cause, const StageReport& at);
+  void left(const StageReport& at);
+  void preempted(int signal);
+
+  // To be sent, in order, since the last call.
+  std::vector<ControlMessage> take();
+
+  bool described() const { return described_; }
+  // All ranks have said the same facts.
+  bool agreed() const { return agreed_; }
+  // Of the coordinator; of this rank alone where that is gone or does not take it, with an empty id.
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+  // The first signal that any rank got; 0: none.
+  int preemption() const { return preemption_; }
+
+ private:
+  StageReport seen(const StageReport& at) const;
+  void give_up(const std::string& why);
+
+  const Options options_;
+  std::optional<double> begun_, beat_;
+  bool welcome_ = false, over_ = false, described_ = false, agreed_ = false;
+  int preemption_ = 0;
+  std::optional<Verdict> verdict_;
+  std::vector<ControlMessage> out_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,132 @@
+// What ranks and the coordinator of their run tell each other, and how it travels.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <espalier/communicator.h>
+
+namespace espalier {
+
+// What a rank is doing.
+struct StageReport {
+  Stage stage = Stage::kStart;
+  int64_t number = 0;           // of its kind: a step, an epoch
+  uint64_t collectives = 0;     // how many it has begun
+  std::string collective = {};  // the last of them: "all-reduce 'gradients/2'"
+  bool operator==(const StageReport&) const = default;
+};
+
+// Why a run is given up, in the order in which evidence counts.
+enum class VerdictKind : uint8_t {
+  kMismatch,  // ranks do not run the same
+  kKilled,    // a signal ended a rank
+  kThrown,    // a rank cannot go on, and says why
+  kEnded,     // a rank ended with a status of failure
+  kEarly,     // a rank has left while others need it
+  kLost,      // a rank's connection broke
+  kSilent,    // a rank is not heard of
+  kStalled,   // a rank is heard of and does not go on
+};
+// "killed".
+std::string_view name(VerdictKind kind);
+
+// The one record of why a run is given up. All ranks get the same.
+struct Verdict {
+  std::string id;  // tells runs and attempts apart
+  VerdictKind kind = VerdictKind::kKilled;
+  int rank = -1;  // the culprit; -1 where no single rank is
+  std::string text;
+  bool operator==(const Verdict&) const = default;
+};
+// "TEXT (verdict ID)".
+std::string to_string(const Verdict& verdict);
+
+// Whose fault it is that a rank cannot go on.
+enum class FailureCause : uint8_t {
+  kOwn,
+  kOthers,    // it was told of a verdict, or another rank is gone
+  kMismatch,  // collectives that differ: all ranks know it at once, and the text says who is the odd one
+};
+
+struct ControlMessage {
+  // From ranks.
+  struct Join {
+    std::string secret;
+    int rank = 0, world = 0;
+    int64_t pid = 0;
+    bool operator==(const Join&) const = default;
+  };
+  struct Beat {  // each second, and when asked
+    StageReport at;
+    bool operator==(const Beat&) const = default;
+  };
+  struct Facts {  // that must be equal on all ranks
+    std::map<std::string, std::string> facts;
+    bool operator==(const Facts&) const = default;
+  };
+  struct Failed {
+    std::string text;
+    FailureCause cause = FailureCause::kOwn;
+    StageReport at;
+    bool operator==(const Failed&) const = default;
+  };
+  struct Left {  // as planned
+    StageReport at;
+    bool operator==(const Left&) const = default;
+  };
+  // From ranks, and from the coordinator to all of them: one got this signal.
+  struct Preempted {
+    int signal = 0;
+    bool operator==(const Preempted&) const = default;
+  };
+  // From the coordinator.
+  struct Welcome {
+    bool operator==(const Welcome&) const = default;
+  };
+  struct Refused {
+    std::string why;
+    bool operator==(const Refused&) const = default;
+  };
+  struct Ask {  // for a Beat
+    bool operator==(const Ask&) const = default;
+  };
+  struct Agreed {  // the facts of all ranks are equal
+    bool operator==(const Agreed&) const = default;
+  };
+  struct GivenUp {
+    Verdict verdict;
+    bool operator==(const GivenUp&) const = default;
+  };
+
+  std::variant<Join, Beat, Facts, Failed, Left, Preempted, Welcome, Refused, Ask, Agreed, GivenUp> is;
+  bool operator==(const ControlMessage&) const = default;
+};
+
+// A frame: the bytes of the rest (4, little-endian), the version (1), the message as JSON.
+inline constexpr uint8_t kControlVersion = 1;
+inline constexpr size_t kMostFrame = size_t{1} << 16;  // bytes behind the first four
+
+// Texts are cut to 8 KiB, and what is no UTF-8 in them becomes U+FFFD. Raises ValueError[control.size] for
+// facts that do not fit into a frame.
+std::string frame_of(const ControlMessage& message);
+
+// Takes bytes as they come and gives messages.
+class ControlReader {
+ public:
+  void add(std::string_view bytes) { bytes_ += bytes; }
+  // Nothing until a whole frame is there. Raises FormatError[control.frame] for a length that cannot be,
+  // [control.version], [control.message], and those of parse_json(); nothing can be read afterwards.
+  std::optional<ControlMessage> next();
+  // Of frames that have begun.
+  size_t waiting() const { return bytes_.size(); }
+
+ private:
+  std::string bytes_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,146 @@
+// What the coordinator says of its evidence.
+#include <algorithm>
+
+#include "base/format.h"
+#include "comm/control_coordinator.h"
+#include "comm/control_text.h"
+
+namespace espalier {
+namespace {
+
+// "5.2 s", "300 s".
+std::string seconds_text(double seconds) {
+  const auto tenths = static_cast<int64_t>(seconds * 10 + 1e-6);
+  if (tenths >= 100 || tenths % 10 == 0) return cat(tenths / 10, " s");
+  return cat(tenths / 10, ".", tenths % 10, " s");
+}
+
+}  // namespace
+
+std::string ControlCoordinator::who(int rank) const {
+  const int64_t pid = ranks_[static_cast<size_t>(rank)].pid;
+  return cat("rank ", rank, pid > 0 ? cat(" (pid ", pid, ")") : std::string());
+}
+
+std::vector<int> ControlCoordinator::waiting(int without) const {
+  std::vector<int> out;
+  for (int i = 0; i < options_.world; ++i) {
+    if (i != without && ranks_[static_cast<size_t>(i)].waits()) out.push_back(i);
+  }
+  return out;
+}
+
+Verdict ControlCoordinator::sentence(const Evidence& of) const {
+  Verdict out{options_.id, of.kind, of.rank, {}};
+  const std::vector<int> waiting_ranks = waiting(of.rank);
+  const std::string waited =
+      waiting_ranks.empty() ? std::string() : cat("; ", ranks_text(waiting_ranks), " waited");
+  if (of.rank < 0) {
+    out.text = shared_sentence(of, out.rank);
+    return out;
+  }
+  const Rank& rank = ranks_[static_cast<size_t>(of.rank)];
+  // What the others wait for, which the culprit has not begun.
+  std::string before;
+  int64_t of_step = rank.at.number;
+  for (const int other : waiting_ranks) {
+    const StageReport& at = ranks_[static_cast<size_t>(other)].at;
+    if (at.collectives <= rank.at.collectives) continue;
+    before = cat(" before ", at.collective);
+    of_step = at.number;
+    break;
+  }
+  std::string place = cat(" ", stage_text(rank.at));
+  if (rank.at.stage == Stage::kCollective && before.empty()) place += cat(" in ", rank.at.collective);
+  const bool sure =
+      rank.exact || of.kind == VerdictKind::kStalled || (!before.empty() && of_step == rank.at.number);
+  if (!rank.joined)
+    place = " before it had joined";
+  else if (sure)
+    place += before;
+  else  // it may have gone on since it was heard of
+    place = cat(before, before.empty() ? "" : cat(" of step ", of_step), ", last seen", place);
+  const std::string name = who(of.rank);
+  switch (of.kind) {
+    case VerdictKind::kThrown:
+      out.text =
+          cat(name, " failed", place,
+              waiting_ranks.empty() ? std::string() : cat(" while ", ranks_text(waiting_ranks), " waited"),
+              ": ", rank.failed->text);
+      break;
+    case VerdictKind::kEarly: {
+      std::vector<int> others;
+      int64_t step = 0;
+      for (const Rank& other : ranks_) step = std::max(step, other.alive() ? other.at.number : 0);
+      for (int i = 0; i < options_.world; ++i) {
+        const Rank& other = ranks_[static_cast<size_t>(i)];
+        if (other.alive() && other.at.number == step) others.push_back(i);
+      }
+      out.text = cat(name, " ", rank.left ? std::string("left as planned") : to_string(*rank.end),
+                     rank.at.stage == Stage::kEnd ? cat(" after step ", rank.at.number)
+                     : sure                       ? cat(" ", stage_text(rank.at))
+                                                  : cat(", last seen ", stage_text(rank.at), ","),
+                     " while ", ranks_text(others), others.size() == 1 ? " is" : " are", " in step ", step);
+      break;
+    }
+    case VerdictKind::kLost:
+      out.text = cat(name, " lost its connection", place, waited);
+      break;
+    case VerdictKind::kSilent:
+      out.text = cat(name, " has not been heard of for ", seconds_text(time_ - rank.seen), place,
+                     rank.stopped ? "; it is stopped" : "", waited);
+      break;
+    case VerdictKind::kStalled:
+      out.text = stall_text(of.rank) + waited;
+      break;
+    default:
+      out.text = cat(name, " ", *rank.end, place, waited);
+  }
+  return out;
+}
+
+// Of what no single rank did.
+std::string ControlCoordinator::shared_sentence(const Evidence& of, int& odd) const {
+  if (of.kind == VerdictKind::kMismatch && differ_at_) {
+    std::map<int, std::map<std::string, std::string>> facts;
+    for (int i = 0; i < options_.world; ++i) {
+      const Rank& rank = ranks_[static_cast<size_t>(i)];
+      if (rank.facts) facts[i] = *rank.facts;
+    }
+    return cat("ranks do not run the same: ", mismatch_text(facts, odd));
+  }
+  for (const Rank& rank : ranks_) {
+    if (rank.failed && *rank.failed_at == of.when) return rank.failed->text;
+  }
+  std::string out = "no rank goes on";
+  for (int i = 0; i < options_.world; ++i) {
+    const Rank& rank = ranks_[static_cast<size_t>(i)];
+    if (rank.waits())
+      out += cat(i ? ", " : ": ", "rank ", i, " waits ", stage_text(rank.at), " in ", rank.at.collective);
+  }
+  return out;
+}
+
+std::string ControlCoordinator::stall_text(int number) const {
+  const Rank& rank = ranks_[static_cast<size_t>(number)];
+  const std::string time = seconds_text(time_ - rank.since);
+  if (!rank.joined) return cat(who(number), " has not joined in ", time);
+  return cat(who(number), " has been ", stage_text(rank.at), " for ", time);
+}
+
+void ControlCoordinator::warn() {
+  if (verdict_ || joined() == 0) return;
+  std::string text;
+  for (int i = 0; i < options_.world; ++i) {
+    if (!is_stalled(ranks_[static_cast<size_t>(i)], warn_after_)) continue;
+    text += cat(text.empty() ? "" : "; ", stall_text(i));
+  }
+  if (text.empty()) return;
+  const std::vector<int> waiting_ranks = waiting(-1);
+  if (!waiting_ranks.empty())
+    text += cat("; ", ranks_text(waiting_ranks), waiting_ranks.size() == 1 ? " waits" : " wait");
+  actions_.push_back({ControlAction::Warn{text}});
+  warn_after_ *= 2;
+}
+
+}  // namespace espalier

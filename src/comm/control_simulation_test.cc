@@ -1,0 +1,430 @@
+#include "comm/control_simulation_test.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+
+namespace espalier {
+
+Simulation::Simulation(const SimulatedRun& run, uint64_t seed)
+    : run_(run),
+      random_(seed),
+      coordinator_({.world = run.world, .secret = "s", .id = "v1", .limits = {.stalled = run.stalled}}),
+      arrived_(static_cast<size_t>(run.steps * run.collectives + 1)),
+      wait_(arrived_.size()) {
+  for (int i = 0; i < run.world; ++i) {
+    ranks_.emplace_back(ControlMember::Options{i, run.world, 100 + i, "s"});
+    coordinator_.started(i, 100 + i, 0);
+  }
+  for (int i = 0; i < run.world; ++i) {
+    in_rank(i, random(0, 2), [this, i] {
+      at_coordinator(now_, [this, i] { coordinator_.connected(i, now_); });
+      ranks_[static_cast<size_t>(i)].member.connected(now_);
+      beat(i);
+      const bool other = run_.fault == SimulatedFault::kMismatch && i == run_.culprit;
+      if (run_.fault == SimulatedFault::kMismatch) out_.broken = std::max(out_.broken, now_);
+      ranks_[static_cast<size_t>(i)].member.describe({{"plan", "p"}, {"seed", other ? "2" : "1"}});
+      flush(i);
+    });
+  }
+  for (int i = 0; i < run.strangers; ++i) after(random(0, 10), [this, i] { stranger(1000 + i); });
+  after(0, [this] { tick(); });
+}
+
+void Simulation::after(double seconds, std::function<void()> run) {
+  events_.emplace(std::pair(now_ + seconds, order_++), std::move(run));
+}
+
+void Simulation::in_rank(int rank, double seconds, std::function<void()> run) {
+  after(seconds, [this, rank, run = std::move(run)] {
+    Rank& of = ranks_[static_cast<size_t>(rank)];
+    if (of.life == Life::kGone) return;
+    if (of.life == Life::kStopped)
+      of.held.push_back(run);
+    else
+      run();
+  });
+}
+
+// Who comes while it is late waits until it is there again.
+void Simulation::at_coordinator(double when, std::function<void()> run) {
+  const double end = run_.late_at + run_.late;
+  if (run_.late > 0 && when >= run_.late_at && when < end) when = end;
+  after(when - now_, [this, run = std::move(run)] {
+    run();
+    flush_coordinator();
+  });
+}
+
+void Simulation::flush(int rank) {
+  Rank& of = ranks_[static_cast<size_t>(rank)];
+  for (const ControlMessage& message : of.member.take()) {
+    if (!of.linked) continue;
+    of.sent = std::max(of.sent, now_ + delay());
+    at_coordinator(of.sent, [this, rank, message] { coordinator_.received(rank, message, now_); });
+  }
+}
+
+void Simulation::flush_coordinator() {
+  for (const ControlAction& action : coordinator_.take()) {
+    if (const auto* send = std::get_if<ControlAction::Send>(&action.is)) {
+      if (send->link >= 1000) {
+        out_.refused += std::holds_alternative<ControlMessage::Refused>(send->message.is);
+        continue;
+      }
+      const int rank = send->link;
+      Rank& of = ranks_[static_cast<size_t>(rank)];
+      of.heard = std::max(of.heard, now_ + delay());
+      in_rank(rank, of.heard - now_, [this, rank, message = send->message] {
+        Rank& to = ranks_[static_cast<size_t>(rank)];
+        if (!to.linked) return;
+        const bool agreed = to.member.agreed();
+        to.member.received(message, to.at);
+        flush(rank);
+        if (!agreed && to.member.agreed()) phase(rank, 1, 0);
+        look(rank);
+      });
+    } else if (std::holds_alternative<ControlAction::Warn>(action.is)) {
+      ++out_.warnings;
+    } else if (const auto* given = std::get_if<ControlAction::GiveUp>(&action.is)) {
+      out_.verdict = given->verdict;
+      out_.given = now_;
+    }
+  }
+}
+
+void Simulation::beat(int rank) {
+  Rank& of = ranks_[static_cast<size_t>(rank)];
+  of.member.tick(now_, of.at);
+  flush(rank);
+  in_rank(rank, random(1, 1.05), [this, rank] { beat(rank); });
+}
+
+void Simulation::tick() {
+  const double end = run_.late_at + run_.late;
+  const bool late = run_.late > 0 && now_ >= run_.late_at && now_ < end;
+  if (!late) {
+    coordinator_.tick(now_);
+    flush_coordinator();
+  }
+  after(late ? end - now_ : 0.1, [this] { tick(); });
+}
+
+void Simulation::stranger(int link) {
+  at_coordinator(now_, [this, link] {
+    coordinator_.connected(link, now_);
+    if (link % 4 == 0) return;  // says nothing
+    ControlMessage says{ControlMessage::Join{"wrong", 0, run_.world, 1}};
+    if (link % 4 == 1) says = {ControlMessage::Left{}};
+    if (link % 4 == 2) says = {ControlMessage::Join{"s", 0, run_.world + 1, 1}};
+    coordinator_.received(link, says, now_);
+  });
+}
+
+// What a rank does: input, then its collectives with some work before each, then a callback.
+void Simulation::phase(int rank, int64_t step, int phase) {
+  Rank& of = ranks_[static_cast<size_t>(rank)];
+  if (of.over || of.life == Life::kGone) return;
+  if (step > run_.steps) {
+    of.at = {Stage::kEnd, run_.steps, of.at.collectives, of.at.collective};
+    of.over = true;
+    of.member.left(of.at);
+    flush(rank);
+    return exit(rank, {}, random(0, 3));
+  }
+  out_.stepped = true;
+  of.at.stage = phase == 0 ? Stage::kInput : phase > run_.collectives ? Stage::kCallback : Stage::kStep;
+  of.at.number = step;
+  if (break_down(rank, step, phase)) return;
+  double seconds = random(0.001, 0.3);
+  if (run_.slow > 0 && rank == run_.world - 1 && step == 3 && phase == 1) seconds = run_.slow;
+  in_rank(rank, seconds, [this, rank, step, phase] {
+    if (ranks_[static_cast<size_t>(rank)].hangs) return;
+    if (phase == 0) return this->phase(rank, step, 1);
+    if (phase > run_.collectives) return this->phase(rank, step + 1, 0);
+    arrive(rank, step, phase);
+  });
+}
+
+void Simulation::arrive(int rank, int64_t step, int phase) {
+  Rank& of = ranks_[static_cast<size_t>(rank)];
+  if (of.over) return;
+  const auto which = static_cast<size_t>((step - 1) * run_.collectives + phase - 1);
+  ++of.at.collectives;
+  of.at.stage = Stage::kCollective;
+  of.at.collective = cat("all-reduce 'gradients/", phase, "'");
+  if (broken_ && out_.missed == 0) out_.missed = now_;
+  wait_[which].push_back([this, rank, step, phase] {
+    in_rank(rank, random(0.0001, 0.01), [this, rank, step, phase] { this->phase(rank, step, phase + 1); });
+  });
+  if (++arrived_[which] < run_.world) return;
+  for (const auto& go_on : std::exchange(wait_[which], {})) go_on();
+}
+
+bool Simulation::break_down(int rank, int64_t step, int phase) {
+  if (broken_ || rank != run_.culprit || step != run_.at_step || phase != run_.at_phase) return false;
+  Rank& of = ranks_[static_cast<size_t>(rank)];
+  const auto breaks = [&] {
+    broken_ = true;
+    out_.broken = now_;
+    out_.step = step;
+  };
+  const auto abort_others = [&] {
+    for (int i = 0; i < run_.world; ++i) {
+      if (i != rank) in_rank(i, random(0.001, 0.1), [this, i] { fail_for_others(i, "rank gone"); });
+    }
+  };
+  switch (run_.fault) {
+    case SimulatedFault::kKill:
+      breaks();
+      exit(rank, {true, run_.number}, 0);
+      if (run_.resets) abort_others();
+      return true;
+    case SimulatedFault::kExit:
+      breaks();
+      exit(rank, {false, run_.number}, 0);
+      return true;
+    case SimulatedFault::kLeave:
+      breaks();
+      of.over = true;
+      of.at = {Stage::kEnd, step - 1, of.at.collectives, of.at.collective};
+      of.member.left(of.at);
+      flush(rank);
+      exit(rank, {}, random(0, 1));
+      return true;
+    case SimulatedFault::kThrow:
+      breaks();
+      of.over = true;
+      of.member.failed("ValueError: bad row", FailureCause::kOwn, of.at);
+      flush(rank);
+      abort_others();
+      exit(rank, {false, 1}, random(0, 0.5));
+      return true;
+    case SimulatedFault::kStop:
+      breaks();
+      of.life = Life::kStopped;
+      after(run_.seconds, [this, rank] {
+        Rank& stopped = ranks_[static_cast<size_t>(rank)];
+        if (stopped.life != Life::kStopped) return;
+        stopped.life = Life::kRuns;
+        for (const auto& held : std::exchange(stopped.held, {})) in_rank(rank, 0, held);
+      });
+      return false;
+    case SimulatedFault::kHang:
+      breaks();
+      of.hangs = true;
+      return true;
+    case SimulatedFault::kCut:
+      breaks();
+      of.linked = false;
+      at_coordinator(std::max(of.sent, now_ + delay()), [this, rank] { coordinator_.lost(rank, now_); });
+      return false;
+    default:
+      return false;
+  }
+}
+
+// A rank that knows of the verdict stops.
+void Simulation::look(int rank) {
+  const Rank& of = ranks_[static_cast<size_t>(rank)];
+  if (of.member.verdict() && !of.over) fail_for_others(rank, of.member.verdict()->text);
+}
+
+void Simulation::fail_for_others(int rank, const std::string& text) {
+  Rank& of = ranks_[static_cast<size_t>(rank)];
+  if (of.over || of.life == Life::kGone) return;
+  of.over = true;
+  const bool says = !run_.wordless || of.member.verdict();
+  if (says) of.member.failed(text, FailureCause::kOthers, of.at);
+  flush(rank);
+  // Long enough that the verdict can reach it.
+  const ProcessEnd end = rank % 2 ? ProcessEnd{false, 1} : ProcessEnd{true, SIGABRT};
+  exit(rank, end, says ? random(3, 4) : random(0.01, 0.1));
+}
+
+void Simulation::exit(int rank, ProcessEnd end, double seconds) {
+  const auto gone = [this, rank, end] {
+    Rank& of = ranks_[static_cast<size_t>(rank)];
+    if (of.life == Life::kGone) return;
+    of.life = Life::kGone;
+    const std::optional<StageReport> last = run_.board ? std::optional(of.at) : std::nullopt;
+    // Which of the two is seen first is chance.
+    const double link = std::max(of.sent, now_ + delay()), process = now_ + delay();
+    if (of.linked) at_coordinator(link, [this, rank] { coordinator_.lost(rank, now_); });
+    at_coordinator(process, [this, rank, end, last] { coordinator_.ended(rank, end, last, now_); });
+  };
+  if (seconds <= 0)
+    gone();
+  else
+    in_rank(rank, seconds, gone);
+}
+
+SimulatedEnd Simulation::end() {
+  double until = 1e9;
+  while (!events_.empty() && now_ < 400) {
+    const auto event = events_.extract(events_.begin());
+    if (event.key().first > until) break;
+    now_ = event.key().first;
+    event.mapped()();
+    const bool all_gone =
+        std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.life == Life::kGone; });
+    if ((out_.verdict || all_gone) && until == 1e9) until = now_ + (out_.verdict ? 1.5 : 6 + run_.late);
+  }
+  for (const Rank& rank : ranks_) {
+    const bool lives = rank.life == Life::kRuns && rank.linked;
+    if (out_.verdict && lives) out_.all_told &= rank.member.verdict() == out_.verdict;
+  }
+  out_.finished = std::ranges::all_of(
+      ranks_, [&](const Rank& rank) { return rank.at.stage == Stage::kEnd && rank.at.number == run_.steps; });
+  return out_;
+}
+
+SimulatedRun SimulatedRun::of(uint64_t seed) {
+  std::mt19937_64 random(seed * 7919 + 1);
+  const auto below = [&](uint64_t n) { return random() % n; };
+  const auto real = [&](double low, double high) {
+    return std::uniform_real_distribution(low, high)(random);
+  };
+  SimulatedRun out;
+  out.world = static_cast<int>(below(4) == 0 ? 2 + below(63) : 2 + below(7));
+  out.steps = static_cast<int64_t>(8 + below(20));
+  out.collectives = static_cast<int>(1 + below(3));
+  out.delay = below(3) ? 0.002 : 0.15;
+  out.slow = below(4) == 0 ? real(4, 14) : 0;
+  out.board = below(2) == 0;
+  out.wordless = below(3) == 0;
+  out.fault = static_cast<SimulatedFault>(below(9));
+  out.culprit = static_cast<int>(below(static_cast<uint64_t>(out.world)));
+  out.at_step = static_cast<int64_t>(1 + below(static_cast<uint64_t>(out.steps)));
+  out.at_phase = static_cast<int>(below(static_cast<uint64_t>(out.collectives + 2)));
+  out.seconds = real(1, 8);
+  constexpr int kSignals[] = {SIGKILL, SIGSEGV, SIGBUS};
+  out.number = out.fault == SimulatedFault::kKill ? kSignals[below(3)] : below(2) ? 0 : 3;
+  out.resets = below(3) == 0;
+  out.strangers = below(4) == 0 ? 4 : 0;
+  if (below(6) == 0) {
+    out.late_at = real(0, 8);
+    out.late = real(1, 20);
+  }
+  out.stalled = out.fault == SimulatedFault::kHang ? 20 : 300;
+  return out;
+}
+
+namespace {
+
+// What has to be said of it; nothing where nothing is wrong.
+std::optional<VerdictKind> wanted_kind(const SimulatedRun& run) {
+  switch (run.fault) {
+    case SimulatedFault::kKill:
+      return VerdictKind::kKilled;
+    case SimulatedFault::kThrow:
+      return VerdictKind::kThrown;
+    case SimulatedFault::kExit:
+      return run.number ? VerdictKind::kEnded : VerdictKind::kEarly;
+    case SimulatedFault::kLeave:
+      return VerdictKind::kEarly;
+    case SimulatedFault::kMismatch:
+      return VerdictKind::kMismatch;
+    case SimulatedFault::kHang:
+      return VerdictKind::kStalled;
+    case SimulatedFault::kCut:
+      return VerdictKind::kLost;
+    case SimulatedFault::kStop:
+      return VerdictKind::kSilent;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Seconds from the break to the verdict, at most.
+double wanted_seconds(const SimulatedRun& run, const SimulatedEnd& end) {
+  const double missed = std::max(0.0, end.missed - end.broken);
+  switch (*wanted_kind(run)) {
+    case VerdictKind::kStalled:
+      return run.stalled + 2;
+    case VerdictKind::kSilent:
+      return 6;
+    case VerdictKind::kEarly:
+      return missed + (run.fault == SimulatedFault::kExit && !run.board ? 6 + run.slow : 2);
+    default:
+      return 2;
+  }
+}
+
+std::string problem_of(const SimulatedRun& run, const SimulatedEnd& end) {
+  const auto wanted = wanted_kind(run);
+  const auto holds = [&](const std::string& part) {
+    return end.verdict->text.find(part) != std::string::npos;
+  };
+  const auto said = [&] { return end.verdict ? to_string(*end.verdict) : std::string("nothing"); };
+  const bool last_breath = run.at_step == run.steps && run.at_phase > run.collectives;
+  if (run.fault == SimulatedFault::kStop && run.seconds <= 3.8) {
+    if (end.verdict || !end.finished)
+      return cat("no verdict is wanted after ", run.seconds, " s, not ", said());
+  } else if (wanted == VerdictKind::kEarly && last_breath) {
+    if (end.verdict) return cat("nobody needed it any more: ", said());
+  } else if (!wanted) {
+    if (end.verdict || !end.finished) return cat("no verdict is wanted, not ", said());
+  } else if (run.fault == SimulatedFault::kStop && run.seconds < 5.5 && !end.verdict) {
+    // Its last beat may have come just before it stopped.
+    if (!end.finished) return "it went on, and the run did not";
+  } else if (run.fault == SimulatedFault::kStop && run.late > 0 && !end.verdict) {
+    // The coordinator was late too, and cannot tell.
+  } else if (run.fault == SimulatedFault::kCut && run.late > 0 && end.finished && !end.verdict) {
+    // All had left before the coordinator was there again.
+  } else {
+    if (!end.verdict) return "a verdict is wanted";
+    if (end.verdict->kind != *wanted)
+      return cat(name(*wanted), " is wanted, not ", name(end.verdict->kind), ": ", said());
+    const bool two = *wanted == VerdictKind::kMismatch && run.world == 2;
+    if (end.verdict->rank != (two ? -1 : run.culprit))
+      return cat("rank ", run.culprit, " is wanted, not ", said());
+    const double took = end.given - end.broken, may = wanted_seconds(run, end) + run.late + 2 * run.delay;
+    if (took > may) return cat("it took ", took, " s, and may take ", may, ": ", said());
+    if (!end.all_told) return cat("some rank was told another sentence than ", said());
+    if (*wanted == VerdictKind::kMismatch) {
+      if (end.stepped) return cat("a step had begun: ", said());
+      if (!holds("seed is ")) return said();
+    } else if (end.verdict->text.find(cat("rank ", run.culprit, " (pid ", 100 + run.culprit, ") ")) != 0) {
+      return said();
+    } else if (!holds(cat("step ", end.step - (run.fault == SimulatedFault::kLeave)))) {
+      // Where nobody knows, it says so.
+      const bool known = run.board || *wanted == VerdictKind::kThrown ||
+                         run.fault == SimulatedFault::kLeave || *wanted == VerdictKind::kStalled;
+      const bool is_gone = *wanted != VerdictKind::kLost && *wanted != VerdictKind::kSilent;
+      if ((known && is_gone) || !holds("last seen")) return cat("step ", end.step, " is wanted: ", said());
+    }
+  }
+  if (run.strangers > 0 && end.refused != run.strangers && end.given > 16 + run.late)
+    return cat(end.refused, " of ", run.strangers, " strangers were refused");
+  return {};
+}
+
+std::string text_of(const SimulatedRun& run) {
+  return cat("world ", run.world, ", fault ", static_cast<int>(run.fault), " of rank ", run.culprit,
+             " in step ", run.at_step, " of ", run.steps, " phase ", run.at_phase, " of ", run.collectives,
+             " number ", run.number, " seconds ", run.seconds, " slow ", run.slow, " late ", run.late, " at ",
+             run.late_at, " board ", run.board, " resets ", run.resets, " wordless ", run.wordless, " delay ",
+             run.delay);
+}
+
+void expect_exact(uint64_t first, uint64_t last) {
+  int problems = 0;
+  for (uint64_t seed = first; seed < last && problems < 10; ++seed) {
+    const SimulatedRun run = SimulatedRun::of(seed);
+    const SimulatedEnd end = Simulation(run, seed).end();
+    const std::string problem = problem_of(run, end);
+    if (problem.empty()) continue;
+    ++problems;
+    ADD_FAILURE() << "seed " << seed << ": " << problem << "\n  " << text_of(run);
+  }
+}
+
+TEST(ControlSimulation, VerdictsAreExact) { expect_exact(0, 100); }
+TEST(ControlSimulation, SlowVerdictsOfAThousandSeedsAreExact) { expect_exact(0, 1000); }
+
+}  // namespace
+}  // namespace espalier
