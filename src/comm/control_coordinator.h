@@ -34,7 +34,7 @@ struct ControlAction {
     std::string text;
   };
   struct GiveUp {  // comes once; all ranks that are there have been told
-    Verdict verdict;
+    RunVerdict verdict;
   };
   struct Preempt {  // a rank got this signal; all ranks have been told
     int rank, signal;
@@ -70,7 +70,7 @@ class ControlCoordinator {
 
   // Those since the last call, in order.
   std::vector<ControlAction> take();
-  const std::optional<Verdict>& verdict() const { return verdict_; }
+  const std::optional<RunVerdict>& verdict() const { return verdict_; }
   // Ranks that have been here.
   int joined() const;
 
@@ -110,7 +110,7 @@ class ControlCoordinator {
   std::vector<Evidence> evidence() const;
   void decide();
   void warn();
-  Verdict sentence(const Evidence& of) const;
+  RunVerdict sentence(const Evidence& of) const;
   std::string shared_sentence(const Evidence& of, int& odd) const;
   std::string stall_text(int rank) const;
   std::string who(int rank) const;
@@ -128,7 +128,7 @@ class ControlCoordinator {
   std::optional<double> decide_at_;
   std::optional<double> differ_at_;  // facts do, since then
   bool preempted_ = false;
-  std::optional<Verdict> verdict_;
+  std::optional<RunVerdict> verdict_;
   std::vector<ControlAction> actions_;
 };
 

@@ -73,7 +73,7 @@ StageReport ControlMember::seen(const StageReport& at) const {
 }
 
 void ControlMember::give_up(const std::string& why) {
-  if (!verdict_ && !over_) verdict_ = Verdict{{}, VerdictKind::kLost, -1, why};
+  if (!verdict_ && !over_) verdict_ = RunVerdict{{}, VerdictKind::kLost, -1, why};
 }
 
 }  // namespace espalier

@@ -41,7 +41,7 @@ class ControlMember {
   // All ranks have said the same facts.
   bool agreed() const { return agreed_; }
   // Of the coordinator; of this rank alone where that is gone or does not take it, with an empty id.
-  const std::optional<Verdict>& verdict() const { return verdict_; }
+  const std::optional<RunVerdict>& verdict() const { return verdict_; }
   // The first signal that any rank got; 0: none.
   int preemption() const { return preemption_; }
 
@@ -53,7 +53,7 @@ class ControlMember {
   std::optional<double> begun_, beat_;
   bool welcome_ = false, over_ = false, described_ = false, agreed_ = false;
   int preemption_ = 0;
-  std::optional<Verdict> verdict_;
+  std::optional<RunVerdict> verdict_;
   std::vector<ControlMessage> out_;
 };
 

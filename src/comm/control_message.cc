@@ -146,7 +146,7 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
 
 std::string_view name(VerdictKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
-std::string to_string(const Verdict& verdict) { return cat(verdict.text, " (verdict ", verdict.id, ")"); }
+std::string to_string(const RunVerdict& verdict) { return cat(verdict.text, " (verdict ", verdict.id, ")"); }
 
 std::string frame_of(const ControlMessage& message) {
   const std::string json =

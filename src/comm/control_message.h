@@ -36,15 +36,15 @@ enum class VerdictKind : uint8_t {
 std::string_view name(VerdictKind kind);
 
 // The one record of why a run is given up. All ranks get the same.
-struct Verdict {
+struct RunVerdict {
   std::string id;  // tells runs and attempts apart
   VerdictKind kind = VerdictKind::kKilled;
   int rank = -1;  // the culprit; -1 where no single rank is
   std::string text;
-  bool operator==(const Verdict&) const = default;
+  bool operator==(const RunVerdict&) const = default;
 };
 // "TEXT (verdict ID)".
-std::string to_string(const Verdict& verdict);
+std::string to_string(const RunVerdict& verdict);
 
 // Whose fault it is that a rank cannot go on.
 enum class FailureCause : uint8_t {
@@ -99,7 +99,7 @@ struct ControlMessage {
     bool operator==(const Agreed&) const = default;
   };
   struct GivenUp {
-    Verdict verdict;
+    RunVerdict verdict;
     bool operator==(const GivenUp&) const = default;
   };
 

@@ -30,8 +30,8 @@ std::vector<int> ControlCoordinator::waiting(int without) const {
   return out;
 }
 
-Verdict ControlCoordinator::sentence(const Evidence& of) const {
-  Verdict out{options_.id, of.kind, of.rank, {}};
+RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
+  RunVerdict out{options_.id, of.kind, of.rank, {}};
   const std::vector<int> waiting_ranks = waiting(of.rank);
   const std::string waited =
       waiting_ranks.empty() ? std::string() : cat("; ", ranks_text(waiting_ranks), " waited");

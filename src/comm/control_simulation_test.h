@@ -53,7 +53,7 @@ struct SimulatedRun {
 };
 
 struct SimulatedEnd {
-  std::optional<Verdict> verdict;
+  std::optional<RunVerdict> verdict;
   double given = 0, broken = 0;  // when
   double missed = 0;             // when another first waited for the culprit; 0: nobody did
   bool all_told = true;          // every rank that lived had the same record
