@@ -15,6 +15,8 @@ namespace {
 constexpr double kLongestGap = 0.5;
 // How long all must wait until a rank that left without a word is missed.
 constexpr double kMissed = 2;
+// What an answer to Ask may take.
+constexpr double kAnswer = 0.1;
 constexpr int kStrangersNamed = 5;
 
 bool same_secret(std::string_view a, std::string_view b) {
@@ -138,8 +140,15 @@ void ControlCoordinator::tick(double now) {
   }
   for (const int link : mute) refuse(link, "it does not say who it is");
   suspect();
+  if (decide_at_ && !asked_again_ && time_ >= *decide_at_ - kAnswer) {
+    asked_again_ = true;  // by now they wait for the one that is gone
+    send_all({ControlMessage::Ask{}});
+  }
   if (decide_at_ && time_ >= *decide_at_) decide();
-  warn();
+  const std::string text = warning();
+  if (text.empty()) return;
+  actions_.push_back({ControlAction::Warn{text}});
+  warn_after_ *= 2;
 }
 
 std::vector<ControlAction> ControlCoordinator::take() { return std::exchange(actions_, {}); }
@@ -273,6 +282,7 @@ std::vector<ControlCoordinator::Evidence> ControlCoordinator::evidence() const {
 void ControlCoordinator::suspect() {
   if (verdict_ || decide_at_ || evidence().empty()) return;
   decide_at_ = time_ + options_.limits.collect;
+  asked_again_ = false;
   // So that the sentence says what they do now.
   send_all({ControlMessage::Ask{}});
 }

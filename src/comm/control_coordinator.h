@@ -24,11 +24,11 @@ struct ControlLimits {
 
 struct ControlAction {
   struct Send {
-    int link;
+    int link = -1;
     ControlMessage message;
   };
   struct Close {  // after what was sent
-    int link;
+    int link = -1;
   };
   struct Warn {
     std::string text;
@@ -37,7 +37,7 @@ struct ControlAction {
     RunVerdict verdict;
   };
   struct Preempt {  // a rank got this signal; all ranks have been told
-    int rank, signal;
+    int rank = -1, signal = 0;
   };
   std::variant<Send, Close, Warn, GiveUp, Preempt> is;
 };
@@ -71,6 +71,7 @@ class ControlCoordinator {
   // Those since the last call, in order.
   std::vector<ControlAction> take();
   const std::optional<RunVerdict>& verdict() const { return verdict_; }
+  bool is_rank(int link) const { return rank_of_.contains(link); }
   // Ranks that have been here.
   int joined() const;
 
@@ -109,7 +110,7 @@ class ControlCoordinator {
   std::optional<Evidence> against(int rank) const;
   std::vector<Evidence> evidence() const;
   void decide();
-  void warn();
+  std::string warning() const;
   RunVerdict sentence(const Evidence& of) const;
   std::string shared_sentence(const Evidence& of, int& odd) const;
   std::string stall_text(int rank) const;
@@ -126,6 +127,7 @@ class ControlCoordinator {
   std::optional<double> last_;
   double warn_after_;
   std::optional<double> decide_at_;
+  bool asked_again_ = false;
   std::optional<double> differ_at_;  // facts do, since then
   bool preempted_ = false;
   std::optional<RunVerdict> verdict_;

@@ -68,7 +68,7 @@ Json json_of(const StageReport& at) {
           {"collectives", static_cast<int64_t>(at.collectives)},
           {"collective", short_text(at.collective, kLongestName)}};
 }
-StageReport report_of(const Json& json) {
+StageReport read_report(const Json& json) {
   const Fields fields(json);
   return {enum_of<Stage>(kStages, fields.text("stage")), fields.number("number"),
           static_cast<uint64_t>(fields.number("collectives", 0)),
@@ -115,7 +115,7 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
        return Message{Message::Join{fields.text("secret"), fields.small("rank"), fields.small("world"),
                                     fields.number("pid")}};
      }},
-    {"beat", [](const Fields& fields) { return Message{Message::Beat{report_of(fields.object("at"))}}; }},
+    {"beat", [](const Fields& fields) { return Message{Message::Beat{read_report(fields.object("at"))}}; }},
     {"facts",
      [](const Fields& fields) {
        Message::Facts out;
@@ -129,9 +129,9 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
      [](const Fields& fields) {
        return Message{Message::Failed{fields.text("text"),
                                       enum_of<FailureCause>(kCauses, fields.text("cause")),
-                                      report_of(fields.object("at"))}};
+                                      read_report(fields.object("at"))}};
      }},
-    {"left", [](const Fields& fields) { return Message{Message::Left{report_of(fields.object("at"))}}; }},
+    {"left", [](const Fields& fields) { return Message{Message::Left{read_report(fields.object("at"))}}; }},
     {"preempted", [](const Fields& fields) { return Message{Message::Preempted{fields.small("signal")}}; }},
     {"welcome", [](const Fields&) { return Message{Message::Welcome{}}; }},
     {"refused", [](const Fields& fields) { return Message{Message::Refused{fields.text("why")}}; }},
@@ -146,7 +146,9 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
 
 std::string_view name(VerdictKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
-std::string to_string(const RunVerdict& verdict) { return cat(verdict.text, " (verdict ", verdict.id, ")"); }
+std::string to_string(const RunVerdict& verdict) {
+  return verdict.id.empty() ? verdict.text : cat(verdict.text, " (verdict ", verdict.id, ")");
+}
 
 std::string frame_of(const ControlMessage& message) {
   const std::string json =

@@ -37,13 +37,13 @@ std::string_view name(VerdictKind kind);
 
 // The one record of why a run is given up. All ranks get the same.
 struct RunVerdict {
-  std::string id;  // tells runs and attempts apart
+  std::string id;  // tells runs and their restarts apart; empty where a rank lost its launcher
   VerdictKind kind = VerdictKind::kKilled;
   int rank = -1;  // the culprit; -1 where no single rank is
   std::string text;
   bool operator==(const RunVerdict&) const = default;
 };
-// "TEXT (verdict ID)".
+// "TEXT (verdict ID)", without an id the text.
 std::string to_string(const RunVerdict& verdict);
 
 // Whose fault it is that a rank cannot go on.

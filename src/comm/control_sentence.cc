@@ -128,19 +128,18 @@ std::string ControlCoordinator::stall_text(int number) const {
   return cat(who(number), " has been ", stage_text(rank.at), " for ", time);
 }
 
-void ControlCoordinator::warn() {
-  if (verdict_ || joined() == 0) return;
+// Of the ranks that have not gone on for as long as is warned of.
+std::string ControlCoordinator::warning() const {
   std::string text;
+  if (verdict_ || joined() == 0) return text;
   for (int i = 0; i < options_.world; ++i) {
     if (!is_stalled(ranks_[static_cast<size_t>(i)], warn_after_)) continue;
     text += cat(text.empty() ? "" : "; ", stall_text(i));
   }
-  if (text.empty()) return;
   const std::vector<int> waiting_ranks = waiting(-1);
-  if (!waiting_ranks.empty())
+  if (!text.empty() && !waiting_ranks.empty())
     text += cat("; ", ranks_text(waiting_ranks), waiting_ranks.size() == 1 ? " waits" : " wait");
-  actions_.push_back({ControlAction::Warn{text}});
-  warn_after_ *= 2;
+  return text;
 }
 
 }  // namespace espalier

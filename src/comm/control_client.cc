@@ -1,0 +1,179 @@
+#include "comm/control_client.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/shortened.h"
+#include "comm/control_socket.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr auto kSending = std::chrono::seconds(1);
+constexpr int kLookMilliseconds = 250;
+
+int number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  const std::string_view word = text ? text : "";
+  int out = -1;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+  if (error != std::errc() || end != word.data() + word.size() || out < 0)
+    throw ValueError("control.environment",
+                     cat(variable, " is \"", shortened(word), "\", and no number from 0"));
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<ControlClient> ControlClient::from_environment(ControlHooks hooks) {
+  const char* address = std::getenv("ESPALIER_CONTROL");
+  if (!address) return nullptr;
+  const char* secret = std::getenv("ESPALIER_SECRET");
+  if (!secret) throw ValueError("control.environment", "ESPALIER_CONTROL is set, and ESPALIER_SECRET is not");
+  const int rank = number_in("ESPALIER_RANK"), world = number_in("ESPALIER_WORLD");
+  if (rank >= world)
+    throw ValueError("control.environment",
+                     cat("ESPALIER_RANK is ", rank, ", and not below ESPALIER_WORLD, ", world));
+  return std::make_unique<ControlClient>(address, ControlMember::Options{rank, world, ::getpid(), secret},
+                                         std::move(hooks));
+}
+
+ControlClient::ControlClient(const std::string& address, ControlMember::Options options, ControlHooks hooks)
+    : hooks_(std::move(hooks)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      member_(std::move(options)),
+      link_(connect_to(address)) {
+  if (!wake_) throw IoError("control.connect", cat("cannot make an event: ", std::strerror(errno)));
+  member_.connected(posix_env().steady_seconds());
+  // Signals are for the program's own threads.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (...) {
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ControlClient::~ControlClient() {
+  {
+    std::unique_lock lock(mutex_);
+    wait_until_sent(lock);
+    closing_ = true;
+  }
+  wake();
+  thread_.join();
+}
+
+void ControlClient::describe(std::map<std::string, std::string> facts) {
+  std::unique_lock lock(mutex_);
+  frame_of({ControlMessage::Facts{facts}});  // refuses what is too large
+  member_.describe(std::move(facts));
+  flush(lock);
+  changed_.wait(lock, [&] { return member_.agreed() || member_.verdict(); });
+  if (member_.verdict()) throw RunError("comm.verdict", to_string(*member_.verdict()));
+}
+
+void ControlClient::failed(const std::string& text, FailureCause cause) {
+  const StageReport at = hooks_.report ? hooks_.report() : StageReport();
+  std::unique_lock lock(mutex_);
+  member_.failed(text, cause, at);
+  flush(lock);
+  wait_until_sent(lock);
+}
+
+void ControlClient::left() {
+  const StageReport at = hooks_.report ? hooks_.report() : StageReport();
+  std::unique_lock lock(mutex_);
+  member_.left(at);
+  flush(lock);
+  wait_until_sent(lock);
+}
+
+void ControlClient::preempted(int signal) {
+  std::unique_lock lock(mutex_);
+  member_.preempted(signal);
+  flush(lock);
+}
+
+std::optional<RunVerdict> ControlClient::verdict() const {
+  const std::lock_guard lock(mutex_);
+  return member_.verdict();
+}
+
+std::optional<RunVerdict> ControlClient::wait_for_verdict(double seconds) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return member_.verdict() || gone_; });
+  return member_.verdict();
+}
+
+// REQUIRES: the lock is held.
+void ControlClient::flush(std::unique_lock<std::mutex>&) {
+  for (const ControlMessage& message : member_.take()) {
+    // While nobody reads, the beats are the first that can be spared.
+    const bool spared =
+        std::holds_alternative<ControlMessage::Beat>(message.is) && link_.waiting() > kMostFrame;
+    if (!gone_ && !spared) gone_ = !link_.send(message);
+  }
+  if (!gone_) gone_ = !link_.flush();
+  if (link_.waiting() > 0) wake();
+}
+
+void ControlClient::wait_until_sent(std::unique_lock<std::mutex>& lock) {
+  changed_.wait_for(lock, kSending, [&] { return gone_ || link_.waiting() == 0; });
+}
+
+void ControlClient::wake() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t done = ::write(wake_.get(), &one, sizeof one);
+}
+
+void ControlClient::run() {
+  bool told = false, told_of_signal = false;
+  while (true) {
+    const StageReport at = hooks_.report ? hooks_.report() : StageReport();
+    std::optional<RunVerdict> verdict;
+    int signal = 0;
+    pollfd ready[2] = {{wake_.get(), POLLIN, 0}, {-1, POLLIN, 0}};
+    {
+      std::unique_lock lock(mutex_);
+      if (closing_) return;
+      if (!gone_) {
+        try {
+          gone_ = !link_.receive([&](const ControlMessage& message) { member_.received(message, at); });
+        } catch (const Error&) {
+          gone_ = true;
+        }
+      }
+      member_.tick(posix_env().steady_seconds(), at);
+      flush(lock);
+      if (gone_) member_.lost();
+      verdict = member_.verdict();
+      signal = member_.preemption();
+      if (!gone_) ready[1].fd = link_.descriptor();
+      if (link_.waiting() > 0) ready[1].events |= POLLOUT;
+      changed_.notify_all();
+    }
+    if (verdict && !std::exchange(told, true) && hooks_.on_verdict) hooks_.on_verdict(*verdict);
+    if (signal != 0 && !std::exchange(told_of_signal, true) && hooks_.on_preemption)
+      hooks_.on_preemption(signal);
+    ::poll(ready, 2, kLookMilliseconds);
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t done = ::read(wake_.get(), &count, sizeof count);
+  }
+}
+
+}  // namespace espalier

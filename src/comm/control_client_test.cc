@@ -1,0 +1,262 @@
+#include "comm/control_client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/rule_of_test.h"
+#include "comm/control_server.h"
+#include "comm/control_socket.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr const char* kRunSecret = "0123456789abcdef";
+
+// A server whose loop is a thread.
+class RunningServer {
+ public:
+  explicit RunningServer(int world, std::string address = cat("unix:@espalier-test-", ::getpid()))
+      : server(std::move(address), {.world = world, .secret = kRunSecret, .id = "id"}),
+        thread_([this] { run(); }) {}
+  ~RunningServer() { stop(); }
+  void stop() {
+    over_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  // While the loop stands still.
+  template <class F>
+  auto with(F&& call) {
+    const std::lock_guard lock(mutex_);
+    return call(server);
+  }
+  std::vector<std::string> warnings() {
+    const std::lock_guard lock(mutex_);
+    return warnings_;
+  }
+
+  ControlServer server;
+
+ private:
+  void run() {
+    while (!over_) {
+      pollfd ready{server.descriptor(), POLLIN, 0};
+      ::poll(&ready, 1, 20);
+      const std::lock_guard lock(mutex_);
+      server.serve();
+      for (const ControlAction& action : server.take_news()) {
+        if (const auto* warning = std::get_if<ControlAction::Warn>(&action.is))
+          warnings_.push_back(warning->text);
+      }
+    }
+  }
+
+  std::atomic<bool> over_{false};
+  std::mutex mutex_;
+  std::vector<std::string> warnings_;
+  std::thread thread_;
+};
+
+bool comes_true(const std::function<bool()>& what) {
+  for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+    if (what()) return true;
+  }
+  return false;
+}
+
+std::unique_ptr<ControlClient> client_of(RunningServer& server, int rank, int world,
+                                         ControlHooks hooks = {}) {
+  return std::make_unique<ControlClient>(
+      server.server.address(), ControlMember::Options{rank, world, 500 + rank, kRunSecret}, std::move(hooks));
+}
+
+TEST(ControlClient, RanksAgreeOverBothKindsOfSockets) {
+  for (const std::string& address :
+       {cat("unix:@espalier-test-both-", ::getpid()), std::string("tcp:127.0.0.1:0")}) {
+    RunningServer server(4, address);
+    std::vector<std::thread> ranks;
+    std::atomic<int> agreed{0};
+    for (int rank = 0; rank < 4; ++rank) {
+      ranks.emplace_back([&, rank] {
+        const auto client = client_of(server, rank, 4);
+        client->describe({{"seed", "7"}, {"plan", "abc"}});
+        ++agreed;
+        client->left();
+      });
+    }
+    for (std::thread& rank : ranks) rank.join();
+    EXPECT_EQ(agreed, 4) << address;
+    EXPECT_FALSE(server.with([](ControlServer& of) { return of.verdict(); }));
+  }
+}
+
+TEST(ControlClient, FactsThatDifferAreRaisedOnAll) {
+  RunningServer server(3);
+  std::vector<std::thread> ranks;
+  std::vector<std::string> said(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([&, rank] {
+      const auto client = client_of(server, rank, 3);
+      try {
+        client->describe({{"learning_rate", rank == 1 ? "0.2" : "0.1"}});
+      } catch (const RunError& error) {
+        said[static_cast<size_t>(rank)] = cat(error.rule(), ": ", error.message());
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  for (const std::string& one : said)
+    EXPECT_EQ(one,
+              "comm.verdict: ranks do not run the same: learning_rate is 0.1 on ranks 0, 2 and 0.2 on rank 1 "
+              "(verdict id)");
+}
+
+TEST(ControlClient, AFailureReachesAllWithItsStep) {
+  RunningServer server(3);
+  std::vector<std::unique_ptr<ControlClient>> clients;
+  std::vector<std::atomic<int>> told(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    ControlHooks hooks;
+    hooks.report = [rank] {
+      if (rank == 1) return StageReport{Stage::kInput, 9, 16, ""};
+      return StageReport{Stage::kCollective, 9, 17, "all-reduce 'header'"};
+    };
+    hooks.on_verdict = [&told, rank](const RunVerdict&) { ++told[static_cast<size_t>(rank)]; };
+    clients.push_back(client_of(server, rank, 3, std::move(hooks)));
+  }
+  ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 3; }));
+  const auto begin = std::chrono::steady_clock::now();
+  clients[1]->failed("ValueError: row 7 has no label", FailureCause::kOwn);
+  for (const auto& client : clients) {
+    const auto verdict = client->wait_for_verdict(5);
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(verdict->text,
+              "rank 1 (pid 501) failed waiting for input in step 9 before all-reduce 'header' while ranks 0, "
+              "2 waited: "
+              "ValueError: row 7 has no label");
+    EXPECT_EQ(verdict->rank, 1);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  clients.clear();
+  for (const auto& times : told) EXPECT_EQ(times, 1);
+}
+
+TEST(ControlClient, OneThatIsGoneWithoutAWordIsMissed) {
+  RunningServer server(2);
+  auto gone = client_of(server, 0, 2);
+  const auto stays = client_of(server, 1, 2);
+  ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 2; }));
+  gone.reset();
+  const auto verdict = stays->wait_for_verdict(5);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->text, "rank 0 (pid 500) lost its connection, last seen before its first step");
+}
+
+TEST(ControlClient, ALauncherThatIsGoneIsAVerdictToo) {
+  auto server = std::make_unique<RunningServer>(1);
+  const auto client = client_of(*server, 0, 1);
+  ASSERT_TRUE(comes_true([&] { return server->with([](ControlServer& of) { return of.joined(); }) == 1; }));
+  server.reset();
+  const auto verdict = client->wait_for_verdict(5);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->text, "the launcher is gone");
+}
+
+TEST(ControlClient, AStrangerIsRefusedAndTheRunGoesOn) {
+  RunningServer server(1);
+  const auto client = client_of(server, 0, 1);
+  const ControlClient stranger(server.server.address(), {0, 1, 1, "0123456789abcdeg"}, {});
+  const auto verdict = stranger.wait_for_verdict(5);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->text, "the launcher does not take this rank: it does not know the secret of the run");
+  // What is no message, too much of it, and nothing at all.
+  for (const std::string& bytes :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(1 << 20, 'x'), std::string()}) {
+    const ControlFd other = connect_to(server.server.address());
+    for (size_t at = 0; at < bytes.size();) {
+      const ssize_t done = ::send(other.get(), bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+      if (done < 0 && errno != EAGAIN) break;
+      at += done < 0 ? 0 : static_cast<size_t>(done);
+    }
+  }
+  EXPECT_TRUE(comes_true([&] { return server.warnings().size() >= 3; }));
+  client->describe({{"a", "b"}});
+  client->left();
+  EXPECT_FALSE(client->verdict());
+}
+
+TEST(ControlClient, MoreStrangersThanThereIsRoomForLeaveRoomForRanks) {
+  RunningServer server(2);
+  const auto first = client_of(server, 0, 2);
+  std::vector<ControlFd> strangers;
+  for (int i = 0; i < 200; ++i) strangers.push_back(connect_to(server.server.address()));
+  strangers.clear();
+  const auto second = client_of(server, 1, 2);
+  std::thread other([&] { second->describe({{"a", "b"}}); });
+  first->describe({{"a", "b"}});
+  other.join();
+}
+
+TEST(ControlClient, ASignalReachesAll) {
+  RunningServer server(2);
+  std::atomic<int> got{0};
+  std::vector<std::unique_ptr<ControlClient>> clients;
+  for (int rank = 0; rank < 2; ++rank) {
+    ControlHooks hooks;
+    hooks.on_preemption = [&got](int signal) { got += signal; };
+    clients.push_back(client_of(server, rank, 2, std::move(hooks)));
+  }
+  ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 2; }));
+  clients[1]->preempted(SIGTERM);
+  EXPECT_TRUE(comes_true([&] { return got == 2 * SIGTERM; }));
+}
+
+TEST(ControlClient, FromTheEnvironment) {
+  const char* const names[] = {"ESPALIER_CONTROL", "ESPALIER_SECRET", "ESPALIER_RANK", "ESPALIER_WORLD"};
+  const auto set = [&](const std::vector<const char*>& values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i])
+        ::setenv(names[i], values[i], 1);
+      else
+        ::unsetenv(names[i]);
+    }
+  };
+  const auto rule = [] { return rule_of([] { ControlClient::from_environment({}); }); };
+  set({nullptr, nullptr, nullptr, nullptr});
+  EXPECT_EQ(ControlClient::from_environment({}), nullptr);
+  RunningServer server(2);
+  const std::string address = server.server.address();
+  set({address.c_str(), nullptr, "0", "2"});
+  EXPECT_EQ(rule(), "control.environment");
+  for (const char* rank : {"", "-1", "x", "2", "1 ", "99999999999"}) {
+    set({address.c_str(), kRunSecret, rank, "2"});
+    EXPECT_EQ(rule(), "control.environment") << rank;
+  }
+  set({"unix:@espalier-nobody-is-there", kRunSecret, "1", "2"});
+  EXPECT_EQ(rule(), "control.connect");
+  for (const char* wrong : {"", "unix:", "unix:/tmp/x", "unix:@", "tcp:", "tcp:host",
+                            "tcp:127.0.0.1:", "tcp:127.0.0.1:x", "tcp:127.0.0.1:65536", "udp:127.0.0.1:1"}) {
+    set({wrong, kRunSecret, "1", "2"});
+    EXPECT_EQ(rule(), "control.address") << wrong;
+  }
+  set({address.c_str(), kRunSecret, "1", "2"});
+  EXPECT_TRUE(ControlClient::from_environment({}));
+  set({nullptr, nullptr, nullptr, nullptr});
+}
+
+TEST(ControlServer, AnAddressInUseIsRefused) {
+  RunningServer server(1);
+  EXPECT_EQ(rule_of([&] { ControlServer other(server.server.address(), {.world = 1}); }), "control.listen");
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,130 @@
+#include "comm/control_server.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "comm/control_socket.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+// Beside those of the ranks.
+constexpr int kStrangers = 64;
+constexpr uint64_t kListener = UINT64_MAX;
+
+}  // namespace
+
+ControlServer::ControlServer(std::string address, ControlCoordinator::Options options)
+    : address_(std::move(address)),
+      coordinator_(options),
+      most_links_(options.world + kStrangers),
+      listener_(listen_at(address_)),
+      ready_(::epoll_create1(EPOLL_CLOEXEC)) {
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  event.data.u64 = kListener;
+  if (!ready_ || ::epoll_ctl(ready_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0)
+    throw IoError("control.listen", cat("cannot wait for ranks: ", std::strerror(errno)));
+}
+
+double ControlServer::now() { return posix_env().steady_seconds(); }
+
+void ControlServer::serve() {
+  epoll_event events[64];
+  const int count = ::epoll_wait(ready_.get(), events, 64, 0);
+  for (int i = 0; i < count; ++i) {
+    if (events[i].data.u64 == kListener)
+      accept_all();
+    else
+      read(static_cast<int>(events[i].data.u64));
+    act();
+  }
+  coordinator_.tick(now());
+  act();
+}
+
+void ControlServer::accept_all() {
+  while (true) {
+    ControlFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    make_room();
+    const int number = next_link_++;
+    links_.emplace(number, ControlLink(std::move(socket)));
+    watch(number, false);
+    coordinator_.connected(number, now());
+  }
+}
+
+// Strangers may not keep ranks out: the one who has been there longest goes, unless it has said by now who it
+// is.
+void ControlServer::make_room() {
+  const auto stranger = [&] {
+    return std::ranges::find_if(links_, [&](const auto& link) { return !coordinator_.is_rank(link.first); });
+  };
+  while (std::ssize(links_) >= most_links_) {
+    const auto first = stranger();
+    if (first == links_.end()) return;
+    const int number = first->first;
+    read(number);
+    act();
+    if (links_.contains(number) && !coordinator_.is_rank(number)) drop(number);
+  }
+}
+
+void ControlServer::read(int number) {
+  const auto at = links_.find(number);
+  if (at == links_.end()) return;
+  bool is_there = at->second.flush();
+  watch(number, at->second.waiting() > 0);
+  try {
+    is_there &= at->second.receive(
+        [&](const ControlMessage& message) { coordinator_.received(number, message, now()); });
+  } catch (const FormatError& error) {
+    coordinator_.garbled(number, error.message(), now());
+    return;
+  }
+  if (!is_there) drop(number);
+}
+
+void ControlServer::drop(int number) {
+  links_.erase(number);
+  coordinator_.lost(number, now());
+}
+
+void ControlServer::watch(int number, bool writes) {
+  epoll_event event = {};
+  event.events = EPOLLIN | (writes ? EPOLLOUT : 0u);
+  event.data.u64 = static_cast<uint64_t>(number);
+  const int socket = links_.at(number).descriptor();
+  if (::epoll_ctl(ready_.get(), EPOLL_CTL_MOD, socket, &event) != 0)
+    ::epoll_ctl(ready_.get(), EPOLL_CTL_ADD, socket, &event);
+}
+
+void ControlServer::act() {
+  for (auto actions = coordinator_.take(); !actions.empty(); actions = coordinator_.take()) {
+    for (const ControlAction& action : actions) {
+      if (const auto* send = std::get_if<ControlAction::Send>(&action.is)) {
+        const auto at = links_.find(send->link);
+        if (at == links_.end()) continue;
+        if (!at->second.send(send->message))
+          drop(send->link);
+        else if (at->second.waiting() > 0)
+          watch(send->link, true);
+      } else if (const auto* close = std::get_if<ControlAction::Close>(&action.is)) {
+        links_.erase(close->link);
+      } else {
+        news_.push_back(action);
+      }
+    }
+  }
+}
+
+}  // namespace espalier

@@ -1,0 +1,115 @@
+#include "comm/control_socket.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr int kConnectMilliseconds = 10000;
+
+struct Place {
+  sockaddr_storage address = {};
+  socklen_t size = 0;
+};
+
+[[noreturn]] void no_address(std::string_view address, std::string_view why) {
+  throw ValueError("control.address", cat("\"", shortened(address), "\" is no address of a run: ", why));
+}
+
+Place place_of(const std::string& address) {
+  Place out;
+  if (address.starts_with("unix:@")) {
+    const std::string name = address.substr(6);
+    auto* local = reinterpret_cast<sockaddr_un*>(&out.address);
+    if (name.empty() || name.size() + 1 > sizeof local->sun_path)
+      no_address(address, "its name has 1 to 107 bytes");
+    local->sun_family = AF_UNIX;
+    name.copy(local->sun_path + 1, name.size());
+    out.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    return out;
+  }
+  if (!address.starts_with("tcp:")) no_address(address, "it begins with unix:@ or tcp:");
+  const size_t colon = address.rfind(':');
+  if (colon == 3) no_address(address, "it has no port");
+  std::string host = address.substr(4, colon - 4);
+  const std::string port = address.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != port.npos ||
+      std::stoi(port) > 65535)
+    no_address(address, "its port is no number from 0 to 65535");
+  addrinfo wanted = {};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found);
+  if (code != 0)
+    throw IoError("control.connect", cat("the host ", shortened(host), ": ", ::gai_strerror(code)));
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+  std::memcpy(&out.address, found->ai_addr, found->ai_addrlen);
+  out.size = found->ai_addrlen;
+  return out;
+}
+
+ControlFd socket_for(const Place& place) {
+  ControlFd out(::socket(place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!out) throw IoError("control.connect", cat("cannot make a socket: ", std::strerror(errno)));
+  return out;
+}
+
+}  // namespace
+
+ControlFd listen_at(std::string& address) {
+  const Place place = place_of(address);
+  ControlFd out = socket_for(place);
+  if (::bind(out.get(), reinterpret_cast<const sockaddr*>(&place.address), place.size) != 0 ||
+      ::listen(out.get(), SOMAXCONN) != 0)
+    throw IoError("control.listen", cat("cannot listen at ", shortened(address), ": ", std::strerror(errno)));
+  if (place.address.ss_family == AF_UNIX) return out;
+  sockaddr_storage got = {};
+  socklen_t size = sizeof got;
+  ::getsockname(out.get(), reinterpret_cast<sockaddr*>(&got), &size);
+  const in_port_t port = got.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&got)->sin6_port
+                                                   : reinterpret_cast<sockaddr_in*>(&got)->sin_port;
+  address = cat(address.substr(0, address.rfind(':') + 1), ntohs(port));
+  return out;
+}
+
+ControlFd connect_to(const std::string& address) {
+  const Place place = place_of(address);
+  ControlFd out = socket_for(place);
+  const auto refuse = [&](int error) {
+    throw IoError("control.connect",
+                  cat("cannot reach the launcher at ", shortened(address), ": ", std::strerror(error)));
+  };
+  if (::connect(out.get(), reinterpret_cast<const sockaddr*>(&place.address), place.size) != 0) {
+    // A full queue of a Unix socket is EAGAIN: it has no room yet.
+    if (errno != EINPROGRESS && errno != EAGAIN && errno != EINTR) refuse(errno);
+    pollfd ready{out.get(), POLLOUT, 0};
+    if (::poll(&ready, 1, kConnectMilliseconds) <= 0) refuse(ETIMEDOUT);
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(out.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) refuse(error);
+  }
+  if (place.address.ss_family != AF_UNIX) {
+    const int on = 1;
+    ::setsockopt(out.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  return out;
+}
+
+}  // namespace espalier
