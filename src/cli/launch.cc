@@ -2,9 +2,11 @@
 #include "dist/launch.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "cli/common.h"
 #include "espalier/error.h"
 
@@ -13,7 +15,7 @@ namespace {
 
 struct LaunchFlags {
   LaunchOptions launch;
-  std::string engine = "shm";
+  std::string engine = "shm", stall_after = "300s";
   std::vector<std::string> program;
 };
 
@@ -27,27 +29,52 @@ std::vector<std::string> program_words() {
   return {mark + 1, words.end()};
 }
 
+// "300s", "2.5s".
+double seconds_of(const std::string& text) {
+  double out = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, out);
+  const bool is_time = error == std::errc() && at + 1 == end && *at == 's' && out > 0 && out <= 1e6;
+  if (!is_time)
+    throw ValueError("launch.stall", cat("--stall-after ", shortened(text), " is no time above 0s"),
+                     "--stall-after 300s");
+  return out;
+}
+
 void launch_program(LaunchFlags& flags) {
   flags.launch.program = program_words();
+  flags.launch.stall_after = seconds_of(flags.stall_after);
+  const auto say = [](const std::string& text) { say_aside(cat("espalier launch: ", text, "\n")); };
+  flags.launch.say = say;
   const LaunchOutcome outcome = launch(flags.launch);
-  if (!outcome.failure.empty()) say_aside(cat("espalier launch: ", outcome.failure, "\n"));
+  if (!outcome.failure.empty()) say(outcome.failure);
   if (outcome.code != 0) throw Exit{outcome.code};
 }
 
 constexpr const char* kLaunchExamples =
     "Each of the N processes finds its place in its environment: ESPALIER_RANK,\n"
-    "ESPALIER_WORLD, ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD and ESPALIER_JOB.\n"
+    "ESPALIER_WORLD, ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD, ESPALIER_JOB,\n"
+    "ESPALIER_RESTART, and what else the library needs to join the others.\n"
     "Rank 0 has standard input. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP go to\n"
-    "all. When one fails the others are ended, and the one that failed first is\n"
-    "named with its last lines. No rank outlives the launcher.\n"
+    "all. When a rank dies, fails, leaves early, is silent for 5 s or does not go on,\n"
+    "one sentence says which and what it was doing, the others are ended, and its\n"
+    "last lines are shown. No rank outlives the launcher.\n"
+    "\n"
+    "Faults to try with --chaos, at the begin of a step, on the first start alone:\n"
+    "  kill:2@step40     rank 2 ends by signal 9\n"
+    "  stop:1@step60:5s  rank 1 stops for 5 s\n"
+    "  throw:0@step9     rank 0 raises an error\n"
+    "  exit:3@step2      rank 3 ends as if it were done\n"
     "\n"
     "Examples:\n"
     "  espalier launch -n 4 -- espalier train plan.toml --strategy multiworker\n"
     "  espalier launch -n 2 --prefix -- ./my_program --epochs 3\n"
+    "  espalier launch -n 4 --restarts 3 --chaos kill:2@step40 -- ./my_program\n"
     "\n"
     "Exit codes: 0 all ranks ended with 0; 42 all have saved and gone because they\n"
-    "were told to (SIGTERM, SIGUSR1); 2 wrong use; otherwise that of the rank which\n"
-    "failed first, 128 + N where signal N ended it.\n";
+    "were told to (SIGTERM, SIGUSR1); 43 the run was given up, for the reason said;\n"
+    "2 wrong use; otherwise that of the rank which failed first, 128 + N where\n"
+    "signal N ended it.\n";
 
 }  // namespace
 
@@ -61,6 +88,13 @@ void add_launch(CLI::App& app) {
   verb->add_option("--engine", flags->engine, "What ranks talk through: shm, shared memory")
       ->capture_default_str()
       ->check(one_of_words({"shm"}));
+  verb->add_option("--restarts", flags->launch.restarts, "Start all again after a failure, so often")
+      ->capture_default_str()
+      ->check(number_from(int64_t{0}, 1000));
+  verb->add_option("--stall-after", flags->stall_after, "Give up when a rank does not go on for so long")
+      ->capture_default_str();
+  verb->add_option("--chaos", flags->launch.chaos, "Faults to try, between commas (below)")
+      ->type_name("SPEC");
   verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
       ->type_name("-- PROGRAM ARGS...");
   verb->footer(kLaunchExamples);

@@ -17,14 +17,21 @@ struct LaunchOptions {
   bool prefix = false;
   // Where the ranks' standard output and error go.
   int output = 1, errors = 2;
+  // How often all ranks are started again after a failure.
+  int restarts = 0;
+  // Seconds without progress of a rank until the run is given up.
+  double stall_after = 300;
+  // Faults of the first start (dist/chaos.h).
+  std::string chaos = {};
+  // Takes warnings and what is done about failures, a sentence each.
+  std::function<void(const std::string&)> say = {};
 };
 
 struct LaunchOutcome {
-  // 0: all ended with 0. 42: all ended with 0 or 42, saved and told to go. Otherwise that of the rank which
-  // failed first; 128 + the signal that ended it.
+  // 0: all ended with 0. 42: all ended with 0 or 42, saved and told to go. 43: the run was given up by a
+  // verdict. Otherwise that of the rank which failed first; 128 + the signal that ended it.
   int code = 0;
-  // Which rank failed first, with the last lines of its standard error; then how the others ended. "" when
-  // none failed.
+  // The verdict, or which rank failed first, with the last lines of its standard error. "" when none failed.
   std::string failure = {};
 };
 
@@ -32,11 +39,17 @@ struct LaunchOutcome {
 //   ESPALIER_RANK, ESPALIER_WORLD              its place, and how many there are
 //   ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD  the same on this host
 //   ESPALIER_JOB                               a name of the run that no other has
+//   ESPALIER_RESTART                           how often it was started again
+//   ESPALIER_SEGMENTS                          memory that they share (comm/shm.h)
+//   ESPALIER_CONTROL, ESPALIER_SECRET          for comm/control_client.h
+//   ESPALIER_CHAOS                             faults, on the first start
 // Rank 0 reads standard input unless that is a terminal, and its output is passed on byte by byte; that of
 // the others line by line. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP go to all ranks with their child
-// processes. When a rank fails the others get SIGTERM, and SIGKILL 2 s later. Nothing that it started is left
-// when it returns, nor when the calling thread is killed. Raises ValueError[launch.ranks], [launch.words],
-// IoError[launch.program], [launch.start], [launch.output], StateError[launch.once].
+// processes. When the run is given up, or a rank of programs that do not join its control fails, the others
+// get SIGTERM, and SIGKILL 2 s later. A run that got SIGINT, SIGTERM or SIGHUP is not started again. Nothing
+// that it started is left when it returns, nor when the calling thread is killed. Raises
+// ValueError[launch.ranks], [launch.words], [launch.stall], [chaos.*], IoError[launch.program],
+// [launch.start], [launch.output], StateError[launch.once], RunError[comm.memory].
 LaunchOutcome launch(const LaunchOptions& options);
 
 }  // namespace espalier

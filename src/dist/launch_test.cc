@@ -119,7 +119,7 @@ TEST(Launch, TheFirstFailureIsNamedWithItsLastLines) {
   const auto run = launch_shell(
       3, "if [ $ESPALIER_RANK = 1 ]; then seq 30 >&2; printf 'old\\rlast' >&2; exit 7; fi; exec sleep 60");
   EXPECT_EQ(run.outcome.code, 7);
-  std::string wanted = "; its last 20 lines:";
+  std::string wanted = "\nthe last 20 lines of rank 1:";
   for (int i = 12; i <= 30; ++i) wanted += cat("\n  | ", i);
   wanted += "\n  | last";
   EXPECT_TRUE(run.outcome.failure.starts_with("rank 1 (pid ")) << run.outcome.failure;
