@@ -55,6 +55,10 @@ ControlClient::ControlClient(const std::string& address, ControlMember::Options 
       link_(connect_to(address)) {
   if (!wake_) throw IoError("control.connect", cat("cannot make an event: ", std::strerror(errno)));
   member_.connected(posix_env().steady_seconds());
+  {
+    std::unique_lock lock(mutex_);
+    flush(lock);
+  }
   // Signals are for the program's own threads.
   sigset_t all, before;
   ::sigfillset(&all);
@@ -126,14 +130,14 @@ void ControlClient::flush(std::unique_lock<std::mutex>&) {
     // While nobody reads, the beats are the first that can be spared.
     const bool spared =
         std::holds_alternative<ControlMessage::Beat>(message.is) && link_.waiting() > kMostFrame;
-    if (!gone_ && !spared) gone_ = !link_.send(message);
+    if (!cut_ && !spared) cut_ = !link_.send(message);
   }
-  if (!gone_) gone_ = !link_.flush();
-  if (link_.waiting() > 0) wake();
+  if (!cut_) cut_ = !link_.flush();
+  if (cut_ || link_.waiting() > 0) wake();
 }
 
 void ControlClient::wait_until_sent(std::unique_lock<std::mutex>& lock) {
-  changed_.wait_for(lock, kSending, [&] { return gone_ || link_.waiting() == 0; });
+  changed_.wait_for(lock, kSending, [&] { return cut_ || gone_ || link_.waiting() == 0; });
 }
 
 void ControlClient::wake() const {
@@ -157,6 +161,8 @@ void ControlClient::run() {
         } catch (const Error&) {
           gone_ = true;
         }
+        // Not before what the other side said last has been read.
+        gone_ |= cut_;
       }
       member_.tick(posix_env().steady_seconds(), at);
       flush(lock);

@@ -67,6 +67,7 @@ class ControlClient {
   // Below: of whoever holds mutex_.
   ControlMember member_;
   ControlLink link_;
+  bool cut_ = false;  // nothing can be sent
   bool gone_ = false, closing_ = false;
   std::thread thread_;
 };

@@ -91,20 +91,25 @@ ControlFd listen_at(std::string& address) {
 ControlFd connect_to(const std::string& address) {
   const Place place = place_of(address);
   ControlFd out = socket_for(place);
-  const auto refuse = [&](int error) {
+  const auto connect = [&] {
+    const auto* address_of = reinterpret_cast<const sockaddr*>(&place.address);
+    return ::connect(out.get(), address_of, place.size) == 0 ? 0 : errno;
+  };
+  int error = connect();
+  // The queue of a Unix socket is full.
+  for (int waited = 0; error == EAGAIN && waited < kConnectMilliseconds; waited += 10, error = connect())
+    ::poll(nullptr, 0, 10);
+  if (error == EINPROGRESS || error == EINTR) {
+    pollfd ready{out.get(), POLLOUT, 0};
+    socklen_t size = sizeof error;
+    if (::poll(&ready, 1, kConnectMilliseconds) <= 0)
+      error = ETIMEDOUT;
+    else
+      ::getsockopt(out.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  if (error != 0)
     throw IoError("control.connect",
                   cat("cannot reach the launcher at ", shortened(address), ": ", std::strerror(error)));
-  };
-  if (::connect(out.get(), reinterpret_cast<const sockaddr*>(&place.address), place.size) != 0) {
-    // A full queue of a Unix socket is EAGAIN: it has no room yet.
-    if (errno != EINPROGRESS && errno != EAGAIN && errno != EINTR) refuse(errno);
-    pollfd ready{out.get(), POLLOUT, 0};
-    if (::poll(&ready, 1, kConnectMilliseconds) <= 0) refuse(ETIMEDOUT);
-    int error = 0;
-    socklen_t size = sizeof error;
-    ::getsockopt(out.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) refuse(error);
-  }
   if (place.address.ss_family != AF_UNIX) {
     const int on = 1;
     ::setsockopt(out.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

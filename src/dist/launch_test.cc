@@ -186,7 +186,7 @@ TEST(Launch, SignalsGoToAllRanksAndTheirChildren) {
     // A shell in the background ignores SIGINT, so a child of another kind.
     const auto run = launch_shell(3,
                                   "trap 'echo got; exit 0' INT TERM USR1 HUP; echo $$ >> \"$1\"; "
-                                  "while :; do sleep 60; done",
+                                  "while :; do sleep 0.05; done",
                                   {}, {ready});
     sender.join();
     EXPECT_EQ(run.outcome.code, 0) << number << run.outcome.failure;
