@@ -101,7 +101,7 @@ void ControlCoordinator::lost(int link, double now) {
   Rank& rank = ranks_[static_cast<size_t>(at->second)];
   rank_of_.erase(at);
   rank.link = -1;
-  if (!rank.left && !rank.failed) rank.lost_at = time_;
+  rank.lost_at = time_;
   suspect();
 }
 

@@ -1,0 +1,123 @@
+#include "comm/control_member.h"
+
+#include <csignal>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace espalier {
+namespace {
+
+using Message = ControlMessage;
+
+const StageReport kInStep{Stage::kStep, 3, 6, "all-reduce 'a'"};
+
+std::vector<Message> only(Message message) { return {std::move(message)}; }
+
+// A member that has been welcomed.
+ControlMember welcomed() {
+  ControlMember out({2, 4, 77, "secret"});
+  out.connected(10);
+  out.received({Message::Welcome{}}, kInStep);
+  out.take();
+  return out;
+}
+
+TEST(ControlMember, SaysWhoItIsFirst) {
+  ControlMember member({2, 4, 77, "secret"});
+  member.tick(9, kInStep);
+  EXPECT_TRUE(member.take().empty()) << "nobody is there";
+  member.connected(10);
+  member.tick(10, kInStep);
+  const auto out = member.take();
+  ASSERT_EQ(out.size(), 2u);
+  const Message join{Message::Join{"secret", 2, 4, 77}};
+  EXPECT_TRUE(out[0] == join);
+  EXPECT_TRUE(out[1] == Message{Message::Beat{kInStep}});
+}
+
+TEST(ControlMember, BeatsEachSecondAndWhenAsked) {
+  ControlMember member = welcomed();
+  int beats = 0;
+  for (double now = 10; now < 20; now += 0.25) {
+    member.tick(now, kInStep);
+    beats += static_cast<int>(member.take().size());
+  }
+  EXPECT_EQ(beats, 10);
+  member.received({Message::Ask{}}, kInStep);
+  EXPECT_TRUE(member.take() == only({Message::Beat{kInStep}}));
+}
+
+TEST(ControlMember, TheComparisonOfFactsIsItsFirstCollective) {
+  ControlMember member = welcomed();
+  member.describe({{"a", "1"}});
+  EXPECT_TRUE(member.take() == only({Message::Facts{{{"a", "1"}}}}));
+  member.tick(11, {Stage::kStart, 0, 0, ""});
+  const StageReport waits{Stage::kCollective, 0, 1, "the comparison of what ranks run"};
+  EXPECT_TRUE(member.take() == only({Message::Beat{waits}}));
+  EXPECT_FALSE(member.agreed());
+  member.received({Message::Agreed{}}, kInStep);
+  EXPECT_TRUE(member.agreed());
+  member.tick(12, kInStep);
+  EXPECT_TRUE(member.take() == only({Message::Beat{{Stage::kStep, 3, 7, "all-reduce 'a'"}}}));
+}
+
+TEST(ControlMember, TheFirstEndCountsAndIsTheLastWord) {
+  for (const bool leaves : {true, false}) {
+    ControlMember member = welcomed();
+    if (leaves) {
+      member.left(kInStep);
+      member.failed("too late", FailureCause::kOwn, kInStep);
+    } else {
+      member.failed("bad", FailureCause::kMismatch, kInStep);
+      member.left(kInStep);
+    }
+    member.tick(50, kInStep);
+    member.received({Message::Ask{}}, kInStep);
+    member.preempted(SIGTERM);
+    const Message wanted = leaves ? Message{Message::Left{kInStep}}
+                                  : Message{Message::Failed{"bad", FailureCause::kMismatch, kInStep}};
+    EXPECT_TRUE(member.take() == only(wanted));
+    // The verdict is still taken; the end of the link is none.
+    member.lost();
+    EXPECT_FALSE(member.verdict());
+    member.received({Message::GivenUp{{"id", VerdictKind::kKilled, 1, "text"}}}, kInStep);
+    EXPECT_TRUE(member.verdict());
+  }
+}
+
+TEST(ControlMember, TheFirstVerdictCounts) {
+  ControlMember member = welcomed();
+  member.received({Message::GivenUp{{"id", VerdictKind::kKilled, 1, "first"}}}, kInStep);
+  member.received({Message::GivenUp{{"id", VerdictKind::kKilled, 1, "second"}}}, kInStep);
+  member.lost();
+  EXPECT_EQ(member.verdict()->text, "first");
+}
+
+TEST(ControlMember, WithoutALauncherItGivesUp) {
+  ControlMember silent({0, 1, 7, "secret"});
+  silent.connected(10);
+  silent.tick(39, kInStep);
+  EXPECT_FALSE(silent.verdict());
+  silent.tick(40, kInStep);
+  EXPECT_EQ(silent.verdict()->text, "the launcher does not answer");
+  ControlMember member = welcomed();
+  member.tick(100, kInStep);
+  EXPECT_FALSE(member.verdict());
+  member.lost();
+  EXPECT_EQ(member.verdict()->text, "the launcher is gone");
+  EXPECT_EQ(member.verdict()->rank, -1);
+}
+
+TEST(ControlMember, TheFirstSignalOfAnyRankIsKept) {
+  ControlMember member = welcomed();
+  EXPECT_EQ(member.preemption(), 0);
+  member.preempted(SIGUSR1);
+  EXPECT_TRUE(member.take() == only({Message::Preempted{SIGUSR1}}));
+  EXPECT_EQ(member.preemption(), 0) << "the coordinator says it to all";
+  for (const int signal : {SIGTERM, SIGUSR1}) member.received({Message::Preempted{signal}}, kInStep);
+  EXPECT_EQ(member.preemption(), SIGTERM);
+}
+
+}  // namespace
+}  // namespace espalier
