@@ -59,8 +59,8 @@ class Communicator {
   // needs none. Gives a ticket; those of one communicator are done in the order in which they began.
   virtual uint64_t start(const Collective& what, std::byte* data, std::byte* out);
   // Waits for it, and works on `pool` as long as that helps. Raises RunError[comm.mismatch] where ranks began
-  // different ones, [comm.verdict] where one is gone or the run is given up. Both are final: later calls raise
-  // them again.
+  // different ones, [comm.verdict] where one is gone or the run is given up. Both are final: later calls
+  // raise them again.
   virtual void done(uint64_t ticket, ThreadPool& pool);
 
   // Says what this rank does, `number` of its kind (a step, an epoch), for verdicts on ranks that do not

@@ -39,6 +39,7 @@
 #include "espalier/schedules.h"
 #include "espalier/shape.h"
 #include "espalier/source.h"
+#include "espalier/strategy.h"
 #include "espalier/tables.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"

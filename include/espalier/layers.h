@@ -283,6 +283,9 @@ struct BatchNormalizationOptions {
   int64_t axis = -1;  // of the features
   double momentum = 0.99;
   double epsilon = 1e-3;
+  // Under a strategy (strategy.h), by the rows of all replicas in the place of each one's own: two messages a
+  // layer and step. Refused with logical shards.
+  bool synchronized = false;
   std::string name = "batch_normalization";
   DTypePolicy dtype = {};
 };

@@ -107,6 +107,8 @@ class Callback {
   // save_state put there, after on_train_begin.
   virtual void save_state(CallbackState&) const {}
   virtual void load_state(const CallbackState&) {}
+  // Whether it prints or writes: of several workers (strategy.h) the first alone calls its hooks.
+  virtual bool chief_only() const { return false; }
 
  protected:
   // The model of the run. Raises StateError[callback.model] outside of hooks.
@@ -160,6 +162,11 @@ struct ModelOptions {
   // that a constant brings, as in a mask, is no fault, nor is any that does not reach the loss. A check reads
   // gradients and weights once more, and new values need memory beside the old ones.
   bool check_numerics = false;
+  // Above 0, steps sum over so many parts of a batch, its logical shards, by one tree. The bits of what is
+  // learned follow from the batch size and this number, and not from how many devices or workers there are
+  // (strategy.h): with 8, one, two, three and eight of them end in the same. A shard is ceil(rows / shards)
+  // rows; BatchNormalization sees those of its shard. At most 4096. Raises ValueError[model.logical_shards].
+  int logical_shards = 0;
   // None: dynamic where the model's dtype policy computes in float16 ("mixed_float16", "float16"), else no
   // scale, and where only layers of it do, fit raises StateError[fit.loss_scale]. With one the logs have
   // "loss_scale", and check_numerics leaves gradients to it: what it finds are losses and new weights. Raises

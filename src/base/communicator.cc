@@ -12,8 +12,8 @@ std::shared_ptr<std::byte[]> Communicator::allocate(size_t bytes) {
 }
 
 uint64_t Communicator::start(const Collective& what, std::byte*, std::byte*) {
-  throw UnsupportedError("comm.collective",
-                         cat("this communicator of ", world(), " ranks moves no arrays: \"", what.name, "\""));
+  throw UnsupportedError("comm.collective", cat("this communicator of ", world(),
+                                                " ranks moves no arrays: \"", what.name, "\""));
 }
 
 void Communicator::done(uint64_t, ThreadPool&) {

@@ -10,8 +10,8 @@ namespace espalier {
 // Of one run. The first failure counts; several threads may report at once.
 class Failure {
  public:
-  // `what`: a sentence without the op's name: "rank 3 has not answered in 30 s". With a `rule` it is the whole
-  // message of the error, for what is no fault of the op.
+  // `what`: a sentence without the op's name: "rank 3 has not answered in 30 s". With a `rule` it is the
+  // whole message of the error, for what is no fault of the op.
   void set(std::string_view what, std::string_view rule = {}) {
     if (taken_.exchange(true)) return;
     what_ = what;

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/idle.h"
+#include "eager/shares.h"
 #include "eager/traced_graph.h"
 #include "ir/constant.h"
 #include "ops/composite/call.h"
@@ -16,13 +17,35 @@
 namespace espalier {
 namespace {
 
+// What one replica runs of a plan.
+struct Part {
+  TracedGraph program;
+  std::shared_ptr<const Executable> executable;
+};
+
 struct Plan {
   std::vector<TensorType> signature;
   Structures structures;
   uint64_t context = 0;
   TracedGraph program;  // before passes
   std::shared_ptr<const Executable> executable;
+  std::vector<Part> parts;  // of so many replicas as called it last
   int calls = 0;
+
+  // Made when it is first asked for.
+  const Part& part(size_t replica, size_t replicas) {
+    if (parts.size() != replicas) parts.assign(replicas, {});
+    Part& out = parts[replica];
+    if (out.executable) return out;
+    const std::vector<size_t> owners = share_updates(program, replicas);
+    std::vector<size_t> own;
+    for (size_t i = 0; i < owners.size(); ++i) {
+      if (owners[i] == replica) own.push_back(i);
+    }
+    out.program = with_updates(program, own);
+    out.executable = compile(optimize(out.program.graph));
+    return out;
+  }
 
   bool takes(std::span<const Tensor> arguments, const RunContext& run) const {
     return structures.hold(run) && context == trace_context() &&
@@ -48,17 +71,24 @@ std::string first_difference(const Graph& a, const Graph& b) {
   return cat("the first trace has ", a.nodes().size(), " nodes, the second ", b.nodes().size());
 }
 
-// What one call needs at a time: the plan it ran last, and lists that keep their memory.
-struct CallState {
-  std::shared_ptr<const Plan> plan;
-  bool settled = false;  // only the arguments may still ask for another plan
+// Lists of one run, which keep their memory.
+struct RunLists {
   std::vector<ArrayView> inputs;
   std::vector<MutableArrayView> outputs;
   std::vector<Tensor> next;  // of updated variables; undefined where the array itself is written
 };
 
-std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, const RunContext& context) {
-  const TracedGraph& program = call.plan->program;
+// What one call needs at a time: the plan it ran last, and its lists.
+struct CallState {
+  std::shared_ptr<Plan> plan;
+  bool settled = false;  // only the arguments may still ask for another plan
+  RunLists lists;
+};
+
+// `in_place`: an array that nobody else holds is written where it is. The new values of others stand in
+// call.next, until keep_next.
+std::vector<Tensor> replay(const TracedGraph& program, const Executable& executable, RunLists& call,
+                           std::span<const Tensor> arguments, const RunContext& context, bool in_place) {
   const Graph& graph = *program.graph;
   call.inputs.clear();
   call.outputs.clear();
@@ -76,18 +106,21 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, c
   results.reserve(program.results);
   for (size_t i = 0; i < program.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
   for (const VariablePtr& variable : program.updated) {
-    if (sole_owner(variable->value)) {
+    if (in_place && sole_owner(variable->value)) {
       call.outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
       call.next.emplace_back();
     } else {
       call.next.push_back(fresh(variable->type));
     }
   }
-  run(*call.plan->executable, call.inputs, call.outputs, context);
+  run(executable, call.inputs, call.outputs, context);
+  return results;
+}
+
+void keep_next(const TracedGraph& program, RunLists& call) {
   for (size_t i = 0; i < program.updated.size(); ++i) {
     if (call.next[i].defined()) program.updated[i]->value = std::move(call.next[i]);
   }
-  return results;
 }
 
 // Under a tape the function is one call whose gradient is that of its graph.
@@ -148,14 +181,14 @@ struct TracedFunction::Impl {
   }
 
   // Gives `call` the plan for these arguments.
-  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context) {
+  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context,
+                 bool whole = true) {
     if (call.settled && call.plan->takes(arguments, context)) return;
     const std::lock_guard lock(mutex);
     const auto it = std::ranges::find_if(
         plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments, context); });
     if (it == plans.end()) {
       const std::shared_ptr<Plan> plan = trace(arguments, context);
-      plan->executable = compile(optimize(plan->program.graph));
       plans.push_front(plan);
       ++traces;
       if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
@@ -163,6 +196,7 @@ struct TracedFunction::Impl {
       plans.splice(plans.begin(), plans, it);
     }
     Plan& plan = *plans.front();
+    if (whole && !plan.executable) plan.executable = compile(optimize(plan.program.graph));
     if (plan.calls == 1 && options.check_captures) {
       const auto again = trace(arguments, context);
       const Graph &before = *plan.program.graph, &now = *again->program.graph;
@@ -214,11 +248,66 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   if (!state) state = std::make_unique<CallState>();
   const RunContext& context = RunContext::current();
   impl_->find_plan(*state, arguments, context);
-  std::vector<Tensor> results = is_recorded(Sink::current())
-                                    ? call_recorded(state->plan->program, impl_->options.name, arguments)
-                                    : replay(*state, arguments, context);
+  const Plan& plan = *state->plan;
+  std::vector<Tensor> results;
+  if (is_recorded(Sink::current())) {
+    results = call_recorded(plan.program, impl_->options.name, arguments);
+  } else {
+    results = replay(plan.program, *plan.executable, state->lists, arguments, context, true);
+    keep_next(plan.program, state->lists);
+  }
   impl_->calls.give(std::move(state));
   return results;
+}
+
+void TracedFunction::prepare(std::span<const Tensor> arguments) const {
+  CallState state;
+  while (!state.settled) impl_->find_plan(state, arguments, RunContext::current());
+}
+
+std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const std::vector<Tensor>> arguments,
+                                                               std::span<const RunContext* const> contexts,
+                                                               const AtOnce& at_once) const {
+  const size_t replicas = contexts.size();
+  struct Replica {
+    CallState state;
+    const Part* part = nullptr;
+    std::vector<Tensor> results;
+    std::exception_ptr error;
+    bool waited = false;
+  };
+  std::vector<Replica> all(replicas);
+  for (size_t i = 0; i < replicas; ++i) {
+    impl_->find_plan(all[i].state, arguments[i], RunContext::current(), false);
+    const std::lock_guard lock(impl_->mutex);
+    all[i].part = &all[i].state.plan->part(i, replicas);
+  }
+  at_once([&](size_t i) {
+    Replica& own = all[i];
+    const RunContext& context = *contexts[i];
+    try {
+      own.results =
+          replay(own.part->program, *own.part->executable, own.state.lists, arguments[i], context, false);
+    } catch (const Error& error) {
+      own.error = std::current_exception();
+      own.waited = error.rule() == "comm.verdict";
+      if (context.communicator) context.communicator->abort(error.message());
+    } catch (const std::exception& error) {
+      own.error = std::current_exception();
+      if (context.communicator) context.communicator->abort(error.what());
+    }
+  });
+  for (const bool waited : {false, true}) {
+    for (const Replica& replica : all) {
+      if (replica.error && replica.waited == waited) std::rethrow_exception(replica.error);
+    }
+  }
+  std::vector<std::vector<Tensor>> out;
+  for (Replica& replica : all) {
+    keep_next(replica.part->program, replica.state.lists);
+    out.push_back(std::move(replica.results));
+  }
+  return out;
 }
 
 size_t TracedFunction::traces() const {

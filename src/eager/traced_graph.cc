@@ -161,6 +161,7 @@ Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()>
     arguments.push_back({"seed", program.graph->type(output.value)});
     Rewritten out;
     out.change.added_arguments = {"seed"};
+    std::vector<std::pair<VariablePtr, std::string>> gradients;
     out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
       std::vector<size_t> wanted;
       for (const Variable& variable : of()) {
@@ -174,10 +175,12 @@ Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()>
       for (size_t i = 0; i < wanted.size(); ++i) {
         if (!all.gradients[i].defined()) continue;
         out.change.added_results.push_back(cat("gradient/", names[wanted[i]]));
+        gradients.emplace_back(program.variables[wanted[i]], out.change.added_results.back());
         all.results.push_back({out.change.added_results.back(), all.gradients[i]});
       }
       return all.results;
     });
+    out.program.gradients = std::move(gradients);
     return out;
   };
   return {"add_gradients", run};
@@ -256,6 +259,10 @@ TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, c
     for (TracedObservation& observed : program.observations) {
       if (std::ranges::find(results, observed.increments.front()) != results.end())
         next.program.observations.push_back(std::move(observed));
+    }
+    for (auto& gradient : program.gradients) {
+      if (std::ranges::find(results, gradient.second) != results.end())
+        next.program.gradients.push_back(std::move(gradient));
     }
     program = std::move(next.program);
     if (each->name == after) break;

@@ -31,8 +31,9 @@ struct TracedGraph {
   std::shared_ptr<const Graph> graph;
   std::vector<VariablePtr> variables, updated;  // in the order of its inputs and outputs
   size_t results = 0;
-  std::vector<TracedObservation> observations;  // that are not folded yet
-  Structures structures;                        // what it depends on, rewrites included
+  std::vector<TracedObservation> observations;                 // that are not folded yet
+  std::vector<std::pair<VariablePtr, std::string>> gradients;  // results that are these variables'
+  Structures structures;                                       // what it depends on, rewrites included
 
   std::vector<NamedType> arguments() const;
   std::vector<std::string> result_names() const;

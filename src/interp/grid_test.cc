@@ -228,17 +228,34 @@ func.func @main(%arg0: tensor<f32>) -> tensor<f32> {
   }
 }
 
+// Those that have no kernel among ranks, and groups of a part of them.
 TEST(Grid, CompileRefusesCollectivesByNameUnlessTheWorldIsOne) {
-  const auto graph = program_of([](const Tensor& x) { return all_reduce({x}); }, {DType::kF32, {}});
-  compile(graph);
+  const TensorType pair{DType::kF32, {2}};
+  const std::pair<const char*, std::shared_ptr<const Graph>> refused[] = {
+      {"all_to_all", program_of([](const Tensor& x) { return all_to_all({x}, 0, 0, 2); }, pair)},
+      {"collective_permute", program_of(
+                                 [](const Tensor& x) {
+                                   return collective_permute({x}, {0, 1});
+                                 },
+                                 pair)},
+      {"all_reduce", program_of(
+                         [](const Tensor& x) {
+                           return all_reduce({x}, Reducer::kSum, {.replica_groups = flat_groups({{0}, {1}})});
+                         },
+                         pair)}};
   const RunContext two({.threads = 1, .world = 2});
-  const RunScope scope(two);
-  try {
+  for (const auto& [name, graph] : refused) {
     compile(graph);
-    ADD_FAILURE() << "not refused";
-  } catch (const UnsupportedError& error) {
-    EXPECT_NE(error.message().find("all_reduce at grid_test.cc:"), std::string::npos) << error.message();
+    const RunScope scope(two);
+    try {
+      compile(graph);
+      ADD_FAILURE() << "not refused: " << name;
+    } catch (const UnsupportedError& error) {
+      EXPECT_NE(error.message().find(cat(name, " at grid_test.cc:")), std::string::npos) << error.message();
+    }
   }
+  const RunScope scope(two);
+  compile(program_of([](const Tensor& x) { return all_reduce({x}); }, pair));
 }
 
 TEST(Grid, ReplicasHaveEquallyManyPartitions) {

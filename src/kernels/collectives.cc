@@ -15,7 +15,7 @@ namespace {
 struct CollectiveParams {
   Collective what;
   std::string name, type;
-  size_t ranks = 0;  // that it was made for; 0: any number
+  size_t ranks = 0;                    // that it was made for; 0: any number
   std::vector<size_t> offsets, bytes;  // of operands
   // Operand and result as [outer, axis, inner] bytes of each operand, where they are cut.
   std::vector<size_t> outer, row;
@@ -30,7 +30,8 @@ void reduce_ranks(std::byte* to, const std::byte* const* from, int ranks, size_t
     // What two numbers add up to is rounded once in either type.
     const T *a = in[0], *b = in[1];
     for (size_t i = 0; i < count; ++i)
-      out[i] = static_cast<T>(combine<kReducer>(static_cast<Compute<T>>(a[i]), static_cast<Compute<T>>(b[i])));
+      out[i] =
+          static_cast<T>(combine<kReducer>(static_cast<Compute<T>>(a[i]), static_cast<Compute<T>>(b[i])));
     return;
   }
   constexpr size_t kBlock = 512;
@@ -74,7 +75,8 @@ std::shared_ptr<CollectiveParams> all_ranks(const KernelSite& site, Collective::
   out->type = cat(dtype);
   for (const TensorType* type : site.inputs) {
     out->bytes.push_back(type->bytes());
-    out->offsets.push_back(out->offsets.empty() ? 0 : out->offsets.back() + padded(out->bytes[out->bytes.size() - 2]));
+    out->offsets.push_back(
+        out->offsets.empty() ? 0 : out->offsets.back() + padded(out->bytes[out->bytes.size() - 2]));
   }
   return out;
 }
@@ -105,7 +107,8 @@ Communicator* peers(const KernelCall& call, const CollectiveParams& params, bool
   const size_t world = communicator ? static_cast<size_t>(communicator->world()) : 1;
   failed = params.ranks && params.ranks != world;
   if (failed)
-    call.failure->set(cat("it is made for ", params.ranks, " ranks, and there ", world == 1 ? "is " : "are ", world));
+    call.failure->set(
+        cat("it is made for ", params.ranks, " ranks, and there ", world == 1 ? "is " : "are ", world));
   return failed || world == 1 ? nullptr : communicator;
 }
 

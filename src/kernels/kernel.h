@@ -26,7 +26,7 @@ struct KernelCall {
   void* const* out;
   std::byte* workspace;
   std::byte* exchange = nullptr;  // memory that other ranks reach (Communicator::allocate)
-  Follower follower = {};  // for kernels that take one: called for every element once, on any thread
+  Follower follower = {};         // for kernels that take one: called for every element once, on any thread
 
   ThreadPool& pool() const { return context->pool; }
 };
@@ -59,8 +59,8 @@ struct PreparedKernel {
 
 // The kernel for a call; `run` is null when there is none.
 PreparedKernel prepare_kernel(const KernelSite& site);
-// Whether operand i and result i of `op` are one array in memory that other ranks reach, and those of a call lie
-// there one behind the other.
+// Whether operand i and result i of `op` are one array in memory that other ranks reach, and those of a call
+// lie there one behind the other.
 bool exchanges_in_place(const OpDef& op);
 // Whether the list has an entry for (op, dtype of its first operand).
 bool has_kernel(const OpDef& op, DType dtype);

@@ -3,6 +3,7 @@
 #include "espalier/layers.h"
 #include "espalier/observe.h"
 #include "espalier/ops.h"
+#include "nn/batch_place.h"
 
 namespace espalier {
 namespace {
@@ -13,6 +14,43 @@ std::vector<Tensor> both_statistics(std::span<const Tensor> a, std::span<const T
   const Tensor rows = a[2] + b[2], share = b[2] / maximum(rows, 1e-30), distance = b[0] - a[0];
   const Tensor mean = a[0] + distance * share;
   return {mean, a[1] + (b[1] - a[1]) * share + distance * distance * (share * (1 - share)), rows};
+}
+
+// batch_normalization() by the rows of all replicas: its formulas with sums over them.
+std::vector<Tensor> synchronized_normalization(const Tensor& given, const Tensor& gamma, const Tensor& beta,
+                                               const NormalizationOptions& options, const Tensor& weight) {
+  const DType dtype = given.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const Shape& shape = given.shape();
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t axis = options.axis < 0 ? options.axis + rank : options.axis;
+  Dims others;
+  int64_t each = 1;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (i == axis) continue;
+    others.push_back(i);
+    if (i > 0) each *= shape[static_cast<size_t>(i)];
+  }
+  const auto along = [&](const Tensor& t) { return broadcast_in_dim(t, shape, {axis}); };
+  Tensor x = convert(given, dtype), mask, rows;
+  if (weight.defined()) {
+    mask = compare(broadcast_in_dim(weight, shape, {0}), 0, Comparison::kNE);
+    x = select(mask, x, 0);
+    rows = reduce_sum(weight, {0});
+  } else {
+    rows = full({}, static_cast<double>(shape[0]), dtype);
+  }
+  const int64_t features = shape[static_cast<size_t>(axis)];
+  const Tensor sums = sum_over_replicas(
+      concatenate({reduce_sum(x, others), reshape(rows * static_cast<double>(each), {1})}, 0), "mean");
+  const Tensor all = slice(sums, {features}, {features + 1});
+  const Tensor count = broadcast_in_dim(select(compare(all, 0, Comparison::kEQ), 1, all), {features}, {0});
+  const Tensor mean = slice(sums, {0}, {features}) / count;
+  Tensor centered = x - along(mean);
+  if (weight.defined()) centered = select(mask, centered, 0);
+  const Tensor variance = sum_over_replicas(reduce_sum(centered * centered, others), "variance") / count;
+  const Tensor factor = rsqrt(variance + options.epsilon) * convert(gamma, dtype);
+  const Tensor y = (x - along(mean)) * along(factor) + along(convert(beta, dtype));
+  return {convert(y, given.dtype()), mean, variance};
 }
 
 }  // namespace
@@ -48,7 +86,9 @@ Tensor BatchNormalization::call(const Tensor& x) {
     return batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options);
   Tensor weight = row_weight(x);
   if (weight.defined() && x.dtype() == DType::kF64) weight = convert(weight, DType::kF64);
-  const std::vector<Tensor> out = batch_normalization(x, gamma, beta, options, weight);
+  const std::vector<Tensor> out = options_.synchronized && has_other_replicas()
+                                      ? synchronized_normalization(x, gamma, beta, options, weight)
+                                      : batch_normalization(x, gamma, beta, options, weight);
   const Tensor rows =
       weight.defined() ? reduce_sum(weight, {0}) : full({}, static_cast<double>(x.size(0)), out[1].dtype());
   const double momentum = options_.momentum;

@@ -1,3 +1,4 @@
+#include "ops/collective.h"
 #include "passes/pass.h"
 
 namespace espalier {
@@ -9,6 +10,8 @@ std::shared_ptr<Graph> run_dce(const Graph& graph) {
   std::vector<bool> needed(graph.nodes().size());
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     const Node& node = graph.nodes()[i];
+    // Other processes wait for it.
+    needed[i] = is_collective(*node.op);
     for (uint32_t k = 0; k < node.result_count; ++k) needed[i] = needed[i] || live[node.first_result + k];
     if (!needed[i]) continue;
     for (const ValueId input : graph.inputs(node)) live[input] = true;

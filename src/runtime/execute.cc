@@ -142,7 +142,8 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
 std::vector<Tensor> execute(const Call& call, const RunContext& context) {
   const bool all_concrete =
       std::all_of(call.inputs.begin(), call.inputs.end(), [](const Tensor& x) { return x.concrete(); });
-  if (all_concrete && (!call.regions.empty() || (!call.op.eval && call.op.decompose) || (call.op.fallible && is_collective(call.op))))
+  if (all_concrete && (!call.regions.empty() || (!call.op.eval && call.op.decompose) ||
+                       (call.op.fallible && is_collective(call.op))))
     return concrete(run_plan(call, context));
   if (all_concrete && call.op.eval && &call.op != &op_constant) return run_body(call, context);
   return concrete(evaluate(call, context));

@@ -3,6 +3,7 @@
 #include "ir/attribute_reader.h"
 #include "ir/constant.h"
 #include "kernels/kernels.h"
+#include "ops/collective.h"
 #include "ops/registry.h"
 
 namespace espalier {
@@ -174,6 +175,7 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
   for (NodeId id = static_cast<NodeId>(nodes.size()); id-- > 0;) {
     const Node& node = nodes[id];
     if (alias[id]) continue;
+    needed[id] = is_collective(*node.op);
     for (uint32_t i = 0; i < node.result_count; ++i) {
       const ValueId result = node.first_result + i;
       needed[id] = needed[id] || (used[result] && graph.type(result).elements() > 0);

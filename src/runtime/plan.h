@@ -70,7 +70,8 @@ class Blocks {
   size_t left_ = 0;
 };
 
-// Slots: the arena, the small constants, memory that other ranks reach, then large constants, inputs, outputs.
+// Slots: the arena, the small constants, memory that other ranks reach, then large constants, inputs,
+// outputs.
 inline constexpr uint32_t kArenaSlot = 0, kConstantSlot = 1, kExchangeSlot = 2, kFirstFixedSlot = 3;
 
 struct Executable::Plan {
@@ -102,7 +103,7 @@ struct RunState {
   RunState(const Executable::Plan& plan, const RunContext& context);
   Buffer arena;
   std::shared_ptr<std::byte[]> exchange;  // of this communicator
-  const Communicator* communicator;
+  Communicator* communicator;
   std::vector<std::byte*> slots;
   std::vector<ArrayView> views;
   std::vector<MutableArrayView> targets;

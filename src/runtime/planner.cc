@@ -325,8 +325,9 @@ class Planner {
       ValueId dying = kNone;
       for (const auto& load : draft.loads()) {
         const ValueId root = load.access.value;
-        if (exchange_.contains(value) || load.splat || !load.access.direct || load.last_read > i || bytes(root) != bytes(value) ||
-            !dies(root, unit) || is_kept(root) || std::count(taken.begin(), taken.end(), root)) {
+        if (exchange_.contains(value) || load.splat || !load.access.direct || load.last_read > i ||
+            bytes(root) != bytes(value) || !dies(root, unit) || is_kept(root) ||
+            std::count(taken.begin(), taken.end(), root)) {
           continue;
         }
         const bool once = std::count_if(draft.loads().begin(), draft.loads().end(),

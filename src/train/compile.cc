@@ -2,11 +2,13 @@
 
 #include "base/format.h"
 #include "espalier/tape.h"
+#include "nn/batch_place.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "optim/rule.h"
 #include "train/finite_sum.h"
 #include "train/output_makers.h"
+#include "train/sharded_step.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -88,7 +90,7 @@ Model::Training::Forward Model::Training::forward(const Batch& batch, bool train
 
 Tensor Model::Training::seed(const Tensor& weight) const {
   const Tensor one = options.optimizer.scale_loss(scaling ? scaling->scale() : full({}, 1));
-  if (options.optimizer.gradient_accumulation_steps() > 1) return one;
+  if (sums()) return one;
   return LossSums{one, weight}.mean();
 }
 
@@ -100,7 +102,7 @@ Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::
     skipped = LossScaling::overflow(gradients);
     control = scaling->control(skipped);
   }
-  if (options.optimizer.gradient_accumulation_steps() > 1) control.weight = weight;
+  if (sums()) control.weight = weight;
   const auto rule = options.optimizer.rule();
   BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
   if (!variables.empty()) options.optimizer.apply(gradients, variables, control);
@@ -115,13 +117,21 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
     for (size_t i = 0; i < count; ++i)
       arguments.push_back({count == 1 ? kind : cat(kind, i), types[arguments.size()]});
   };
-  take("x", types.size() - outputs.size() - 1);
+  take("x", types.size() - outputs.size() - 1 - placed());
   take("y", outputs.size());
   take("row_weight", 1);
+  if (placed()) take(Replicas::kPlace, 1);
   std::vector<TracedObservation> observations;
   TracedGraph out = trace_graph(name, again, arguments, [&](std::span<const Tensor> in) {
     const ObservationScope scope;
-    const Batch rows = batch(in);
+    const Batch rows = batch(in.first(in.size() - placed()));
+    std::optional<BatchPlaceScope> place;
+    if (placed()) {
+      const int64_t own = rows.row_weight.size(0);
+      const bool shards = options.logical_shards > 0;
+      place.emplace(in.back(), own, own * (shards ? options.logical_shards : replicas->world()),
+                    shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas);
+    }
     const Forward found = forward(rows, trains);
     observe(rows, found);
     NamedTensors results{
@@ -139,25 +149,31 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
 Rewrite Model::Training::apply_update() {
   const auto run = [this](const TracedGraph& program, bool again) {
     std::vector<NamedType> arguments = program.arguments();
-    const auto seed_at = std::ranges::find(arguments, "seed", &NamedType::name) - arguments.begin();
-    const auto weight_at = std::ranges::find(arguments, "row_weight", &NamedType::name) - arguments.begin();
-    arguments.erase(arguments.begin() + seed_at);
+    const auto place_of = [&](const char* name) {
+      return static_cast<size_t>(std::ranges::find(arguments, name, &NamedType::name) - arguments.begin());
+    };
+    const size_t seed_at = place_of("seed"), weight_at = place_of("row_weight");
+    const bool binds = seed_at < arguments.size();
     Rewritten out;
-    out.change.bound_arguments = {"seed"};
+    if (binds) {
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(seed_at));
+      out.change.bound_arguments = {"seed"};
+    }
     out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
-      const Tensor weight = reduce_sum(in[static_cast<size_t>(weight_at)], {0});
       Tensors all_arguments(in.begin(), in.end());
-      all_arguments.insert(all_arguments.begin() + seed_at, seed(weight));
+      Tensor weight;
+      if (!placed()) weight = reduce_sum(in[weight_at], {0});
+      if (binds)
+        all_arguments.insert(all_arguments.begin() + static_cast<std::ptrdiff_t>(seed_at), seed(weight));
       Inlined step(program, all_arguments);
+      if (placed()) weight = step.result("loss_weight");
 
-      const std::vector<std::string> names = program.variable_names();
       const std::vector<Variable> weights = Running::model()->trainable_variables();
       std::vector<Tensor> gradients;
       for (const Variable& variable : weights) {
-        const auto at = std::ranges::find(program.variables, variable.state()) - program.variables.begin();
-        gradients.push_back(std::cmp_less(at, names.size())
-                                ? step.result(cat("gradient/", names[static_cast<size_t>(at)]))
-                                : Tensor());
+        const auto found = std::ranges::find(program.gradients, variable.state(),
+                                             &std::pair<VariablePtr, std::string>::first);
+        gradients.push_back(found == program.gradients.end() ? Tensor() : step.result(found->second));
       }
       const Tensor skipped = update(gradients, weights, weight);
       const Tensor applies = skipped.defined() ? compare(skipped, 0, Comparison::kEQ) : Tensor();
@@ -208,37 +224,52 @@ Rewrite Model::Training::check_numerics(bool trains) {
   return {"check_numerics", run};
 }
 
+void Model::Training::require_trainable(const TracedGraph& program) const {
+  const std::vector<Variable> weights = Running::model()->trainable_variables();
+  std::vector<Variable> read;
+  for (const VariablePtr& variable : program.variables) {
+    if (variable->trainable && is_float(variable->type.dtype)) read.emplace_back(variable);
+  }
+  require_own(read, weights);
+  require_weights(*Running::model(), weights);
+}
+
+Rewrites Model::Training::update_rewrites(bool trains) {
+  Rewrites out;
+  const auto add = [&](Rewrite rewrite) {
+    out.push_back(std::make_shared<const Rewrite>(std::move(rewrite)));
+  };
+  add(fold_observations());
+  if (trains) add(apply_update());
+  if (options.check_numerics) add(check_numerics(trains));
+  add(keep_results({"skipped", "not_finite"}));
+  return out;
+}
+
 TracedFunction Model::Training::program(bool trains) {
   const char* const name = trains ? "train_step" : "test_step";
   FunctionOptions function{.name = name};
-  const auto add = [&](Rewrite rewrite) {
-    function.rewrites.push_back(std::make_shared<const Rewrite>(std::move(rewrite)));
-  };
   if (trains) {
-    add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
-    add(fold_observations());
-    add(apply_update());
-  } else {
-    add(fold_observations());
+    function.rewrites.push_back(std::make_shared<const Rewrite>(
+        add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); })));
   }
-  if (options.check_numerics) add(check_numerics(trains));
-  add(keep_results({"skipped", "not_finite"}));
+  if (combines()) function.rewrites.push_back(replicas->rewrite());
+  for (auto& rewrite : update_rewrites(trains)) function.rewrites.push_back(std::move(rewrite));
   const auto trace = [this, name, trains, rewrites = function.rewrites](
                          std::span<const TensorType> types, bool again, const std::string& after) {
     const BuildTransaction transaction;
     TracedGraph out = trace_forward(name, types, again, trains);
-    if (trains) {
-      const std::vector<Variable> weights = Running::model()->trainable_variables();
-      std::vector<Variable> read;
-      for (const VariablePtr& variable : out.variables) {
-        if (variable->trainable && is_float(variable->type.dtype)) read.emplace_back(variable);
-      }
-      require_own(read, weights);
-      require_weights(*Running::model(), weights);
-    }
-    return rewrite(std::move(out), rewrites, again, after);
+    if (trains) require_trainable(out);
+    out = rewrite(std::move(out), rewrites, again, after);
+    if (combines() && after.empty()) require_equal_updates(out, {});
+    return out;
   };
   return TracedFunction(trace, std::move(function));
+}
+
+std::unique_ptr<StepProgram> Model::Training::step_program(bool trains) {
+  if (options.logical_shards > 0) return std::make_unique<Sharded>(*this, trains);
+  return whole_program(program(trains), combines() ? replicas : nullptr);
 }
 
 Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWatch* watch) {
@@ -271,6 +302,14 @@ void Model::compile(ModelOptions options, Location at) {
   const CallScope scope(at);
   auto next = std::make_shared<Training>(std::move(options), output_names());
   Training& training = *next;
+  if (current_replicas() && current_replicas()->many()) training.replicas = current_replicas();
+  if (training.placed() && training.options.run_eagerly)
+    throw ValueError("strategy.eager", "a model that runs eagerly trains on one device, in one piece",
+                     "compile without run_eagerly");
+  constexpr int kMostShards = 4096;
+  if (const int shards = training.options.logical_shards; shards < 0 || shards > kMostShards)
+    throw ValueError("model.logical_shards",
+                     cat("there are 0 to ", kMostShards, " logical shards, got ", shards));
   if (!training.options.loss_scale && compute_dtype() == DType::kF16) training.options.loss_scale.emplace();
   if (training.options.loss_scale) training.scaling.emplace(*training.options.loss_scale);
   const auto step = [&](bool trains) {
@@ -281,7 +320,7 @@ void Model::compile(ModelOptions options, Location at) {
                           .eager = training.options.run_eagerly,
                           .checks = training.options.check_numerics};
     if (trains && training.scaling) of.of_skipped = training.scaling->variables();
-    return std::make_unique<TrainStep>(std::move(eager), training.program(trains), std::move(of));
+    return std::make_unique<TrainStep>(std::move(eager), training.step_program(trains), std::move(of));
   };
   training.train_step = step(true);
   training.test_step = step(false);

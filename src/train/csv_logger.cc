@@ -11,6 +11,7 @@ namespace {
 
 class Logger final : public Callback {
  public:
+  bool chief_only() const override { return true; }
   Logger(std::string path, CSVLoggerOptions options) : path_(std::move(path)), options_(options) {
     if (std::string_view("\"\r\n\0", 4).find(options_.separator) != std::string_view::npos)
       throw ValueError("csv_logger.separator", "a quote or a line's end separates nothing");

@@ -11,6 +11,7 @@ struct Decisions {
   bool stop = false;         // somebody asked the run to end
   bool save = false;         // a checkpoint is due
   bool diverged = false;     // the loss of the epoch is no number any more
+  bool go = false;           // somebody told a worker to save and go
   bool operator==(const Decisions&) const = default;
 };
 

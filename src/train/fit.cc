@@ -56,6 +56,7 @@ std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const Fit
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
+  const RunScope here(training->host());
   const FitRows rows(x, y, options);
   const std::function<Logs()> validate = training->validation(rows.validation, options, shared_->ids);
   const Tensor weights = rows.training.weighted ? rows.training.arrays.back() : Tensor();
@@ -70,6 +71,7 @@ std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, 
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
+  const RunScope here(training->host());
   IdsCheck ids(shared_->ids, "fit.ids", kOfBatch);
   const auto passes = training_batches(batches, options, input_names().size(), training->outputs.size(),
                                        training->rows_check("fit.labels", ids, options.class_weight));
@@ -123,6 +125,7 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("train_on_batch.compile");
+  const RunScope here(training->host());
   const Rows rows = rows_of("train_on_batch", x, y, sample_weight);
   const Tensor weights = rows.weighted ? rows.arrays.back() : Tensor();
   training->take_labels("train_on_batch.labels", y, weights);
@@ -142,6 +145,7 @@ std::string Model::step_program(const TensorList& x, const TensorList& y, const 
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("step_program.compile");
+  const RunScope here(training->host());
   const Rows rows = rows_of("step_program", x, y, {});
   training->take_labels("step_program.labels", y, {});
   Tensors arguments = rows.arrays;
@@ -157,6 +161,7 @@ Logs Model::evaluate(const TensorList& x, const TensorList& y, const EvaluateOpt
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
+  const RunScope here(training->host());
   if (options.weighted)
     throw ValueError("evaluate.weighted", "rows in memory have their weights in sample_weight");
   const Rows rows = rows_of("evaluate", x, y, options.sample_weight);
@@ -173,6 +178,7 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
+  const RunScope here(training->host());
   if (options.sample_weight.defined()) refuse_beside_dataset("evaluate");
   IdsCheck ids(shared_->ids, "evaluate.ids", kOfBatch);
   DatasetBatches all(batches, {.verb = "evaluate",

@@ -1,12 +1,30 @@
 #include <cmath>
 
+#include "base/sha256.h"
+#include "base/shortest.h"
+#include "base/version.h"
 #include "eager/trace.h"
+#include "espalier/random.h"
 #include "nn/build_transaction.h"
+#include "nn/seed.h"
+#include "optim/rule.h"
 #include "train/backup.h"
 #include "train/decisions.h"
 #include "train/step.h"
 
 namespace espalier {
+
+namespace {
+
+// The order of rows follows the seed: all workers take the first one's.
+void agree_on_seed(const Replicas& replicas) {
+  const EagerScope eager;
+  const Variable agreed(Tensor::scalar(seed()), {.name = "seed", .trainable = false});
+  replicas.broadcast({&agreed, 1});
+  continue_seed(agreed.read().item<uint64_t>());
+}
+
+}  // namespace
 
 bool Model::Training::loss_is_finite() const {
   return std::isfinite(*static_cast<const float*>(loss.total.state()->value.bytes()));
@@ -15,6 +33,46 @@ bool Model::Training::loss_is_finite() const {
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
                                        const std::function<Logs()>& validate, bool& stop,
                                        const std::vector<std::string>& notes) {
+  if (!replicas || replicas->workers() == 1) return fit_here(batches, options, validate, stop, notes);
+  try {
+    return fit_here(batches, options, validate, stop, notes);
+  } catch (const std::exception& error) {
+    replicas->failed(error);
+    throw;
+  }
+}
+
+std::map<std::string, std::string> Model::Training::facts(const TrainingBatches& batches,
+                                                          const FitOptions& options,
+                                                          uint64_t own_seed) const {
+  std::map<std::string, std::string> out = batches.run();
+  out["version"] = kVersion;
+  out["model"] = Running::model()->path();
+  out["seed"] = cat(own_seed);
+  std::string types;
+  for (const auto& [name, variable] : variables(*Running::model())) types += cat(name, variable.type(), ";");
+  out["variables"] = sha256_of(types).substr(0, 16);
+  out["epochs"] = cat(options.epochs);
+  out["steps an epoch"] = cat(batches.steps_per_epoch());
+  out["optimizer"] = this->options.optimizer.rule()->name;
+  out["learning rate"] = shortest(this->options.optimizer.learning_rate().read().item<float>());
+  out["logical shards"] = cat(this->options.logical_shards);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    out[cat("loss of ", outputs[i].name.empty() ? "the output" : outputs[i].name)] = outputs[i].loss.name;
+  }
+  return out;
+}
+
+std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitOptions& options,
+                                            const std::function<Logs()>& validate, bool& stop,
+                                            const std::vector<std::string>& notes) {
+  const RunContext& context = RunContext::current();
+  const bool chief = context.rank == 0, workers = replicas && replicas->workers() > 1;
+  // Those whose hooks are called here.
+  std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
+  if (!chief) std::erase_if(callbacks, [](const auto& callback) { return callback->chief_only(); });
+  const uint64_t own_seed = espalier::seed();
+  if (workers) agree_on_seed(*replicas);
   const int64_t steps = batches.steps_per_epoch();
   Callback::Run run{options.epochs, steps, batches.examples_per_epoch(), options.initial_epoch};
   run.notes = notes;
@@ -28,30 +86,39 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
   const auto variables = [&] { return this->variables(*Running::model()); };
   const auto save = [&](FitPosition position) {
     position.cursor = batches.save();
-    backups.save(variables(), position);
+    if (workers) replicas->stage(Stage::kSave, position.step);
+    if (chief) backups.save(variables(), position);
   };
-  if (backups.found()) {
+  if (backups.found() || workers) {
     const BuildTransaction transaction;
+    now.cursor = batches.save();
     const std::span<const Tensor> arguments = batches.next();
-    // They make the variables that the checkpoint has values for.
+    // They make the variables that the checkpoint, or the first worker, has values for.
     test_step->make_variables(arguments);
-    backups.require(variables(), false);
+    if (backups.found()) backups.require(variables(), false);
     train_step->make_variables(arguments);
-    backups.require(variables(), true);
-    now = backups.position();
+    if (backups.found()) {
+      backups.require(variables(), true);
+      now = backups.position();
+    }
     batches.restore(now.epoch, now.step, now.cursor);
     run.initial_epoch = now.epoch;
   }
+  if (workers) replicas->describe(facts(batches, options, own_seed));
   stop = now.stopped;
-  for (const auto& callback : options.callbacks) callback->on_train_begin(run);
+  for (const auto& callback : callbacks) callback->on_train_begin(run);
   const auto begin_epoch = [&] {
-    for (const auto& callback : options.callbacks) callback->on_epoch_begin(now.epoch);
+    for (const auto& callback : callbacks) callback->on_epoch_begin(now.epoch);
   };
   if (backups.found()) {
     if (now.step > 0) begin_epoch();
     backups.restore(variables());
   }
-  const RunContext& context = RunContext::current();
+  if (workers) {
+    std::vector<Variable> all;
+    for (const auto& [name, variable] : variables()) all.push_back(variable);
+    replicas->broadcast(all);
+  }
   bool interrupted = false;
   int64_t steps_of_run = now.epoch * steps + now.step;
   bool stopped = agreed({.stop = stop}, context).stop;
@@ -64,36 +131,44 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     Logs logs = training_logs();
     bool finite = true;
     while ((steps == 0 || now.step < steps) && !stopped) {
+      if (workers) replicas->stage(Stage::kInput, steps_of_run + 1);
       const std::span<const Tensor> arguments = batches.next();
       if (agreed({.end_of_data = arguments.empty()}, context).end_of_data) {
         // Rows that another rank has no more of wait for no further step of this epoch.
         if (!arguments.empty()) batches.restore(now.epoch + 1, 0, batches.save());
         break;
       }
+      if (workers) replicas->begin_step(steps_of_run + 1);
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(arguments, batches.numbers()); });
-      if (narrow.untold() && !options.callbacks.empty()) {
+      if (narrow.untold() && !callbacks.empty()) {
         const std::string note = narrow.tell();
-        for (const auto& callback : options.callbacks) callback->on_note(note);
+        for (const auto& callback : callbacks) callback->on_note(note);
       }
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
       const bool diverged = finite && agreed({.diverged = !loss_is_finite()}, context).diverged;
       finite = finite && !diverged;
-      const bool due = (step % 8 == 1 || diverged) && !options.callbacks.empty();
+      const bool due = (step % 8 == 1 || diverged) && !callbacks.empty();
       if (due) refresh_training(logs);
-      for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
-      const Decisions next = agreed({.stop = stop, .save = backups.due_after_step(++steps_of_run)}, context);
-      stopped = next.stop;
+      if (workers) replicas->stage(Stage::kCallback, steps_of_run + 1);
+      for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
+      const Decisions next = agreed({.stop = stop,
+                                     .save = backups.due_after_step(++steps_of_run),
+                                     .go = workers && replicas->asked_to_go()},
+                                    context);
+      if (next.go) replicas->agree_to_go();
+      stopped = next.stop || next.go;
       if (next.save) save(now);
     }
     interrupted = stopped;
     if (interrupted && backups.used()) save(now);
     refresh_training(logs);
     if (validate) {
+      if (workers) replicas->stage(Stage::kEvaluate, now.epoch + 1);
       for (const auto& [name, value] : validate()) logs.set("val_" + name, value);
     }
-    for (const auto& callback : options.callbacks) callback->on_epoch_end(now.epoch, logs);
+    for (const auto& callback : callbacks) callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));
     stopped = agreed({.stop = stopped || stop}, context).stop;
     if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stopped, now.history});
@@ -101,7 +176,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
   this->options.optimizer.finalize_variables(Running::model()->trainable_variables());
   for (const auto& callback : options.callbacks)
     callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());
-  if (!interrupted) backups.end();
+  if (!interrupted && chief) backups.end();
   return now.history;
 }
 

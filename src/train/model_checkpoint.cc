@@ -59,6 +59,7 @@ std::string filled(const std::string& path, const Logs& fields) {
 
 class Saver final : public Callback {
  public:
+  bool chief_only() const override { return true; }
   explicit Saver(ModelCheckpointOptions options) : options_(std::move(options)) {
     if (options_.path.empty()) throw ValueError("model_checkpoint.path", "there is no path");
     if (options_.save_freq < 0 || (options_.save_freq > 0 && options_.save_best_only)) {

@@ -19,6 +19,7 @@ std::string metrics_text(const Logs& logs) {
 
 class Progress final : public Callback {
  public:
+  bool chief_only() const override { return true; }
   void on_train_begin(const Run& run) override {
     run_ = run;
     bar_.emplace();

@@ -18,6 +18,7 @@
 #include "train/folder_of.h"
 #include "train/program.h"
 #include "train/saved_files.h"
+#include "train/step.h"
 
 namespace espalier {
 namespace {
@@ -102,6 +103,7 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
 
 void Model::save(const std::string& path, const SaveOptions& options, Location at) {
   const CallScope scope(at);
+  if (shared_->training && shared_->training->host().rank > 0) return;
   std::vector<TensorType> rows = input_types();
   if (rows.empty()) {
     throw StateError("save.built", "the model has seen no rows yet, so nobody knows what it takes",

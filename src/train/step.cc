@@ -42,11 +42,11 @@ class EagerTransaction final : public Assignments, Recorder {
 
 }  // namespace
 
-TrainStep::TrainStep(Body eager, TracedFunction traced, Options options)
+TrainStep::TrainStep(Body eager, std::unique_ptr<StepProgram> traced, Options options)
     : eager_(std::move(eager)), traced_(std::move(traced)), options_(std::move(options)) {}
 
 TrainStep::Flags TrainStep::run_traced(std::span<const Tensor> arguments) const {
-  const std::vector<Tensor> flags = traced_.call(arguments);
+  const std::vector<Tensor> flags = traced_->run(arguments);
   Flags out;
   if (!options_.of_skipped.empty()) out.kept = holds(flags.front());
   if (options_.checks) out.finite = holds(flags.back());
@@ -67,6 +67,8 @@ TrainStep::Flags TrainStep::run_eagerly(std::span<const Tensor> arguments) const
 }
 
 bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
+  const std::vector<Tensor> padded = traced_->padded(arguments);
+  if (!padded.empty()) arguments = padded;
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
     arguments = counted->arguments;
@@ -83,7 +85,7 @@ bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t>
 
 void TrainStep::make_variables(std::span<const Tensor> arguments) const {
   if (!options_.eager) {
-    traced_.graph(arguments);
+    traced_->make_variables(arguments);
     return;
   }
   const BuildTransaction building;
@@ -93,7 +95,7 @@ void TrainStep::make_variables(std::span<const Tensor> arguments) const {
 
 std::shared_ptr<const Graph> TrainStep::graph(std::span<const Tensor> arguments,
                                               const std::string& after) const {
-  return traced_.graph(arguments, after);
+  return traced_->graph(arguments, after);
 }
 
 }  // namespace espalier

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "dist/replicas.h"
 #include "eager/traced_graph.h"
 #include "espalier/function.h"
 #include "espalier/model.h"
@@ -15,6 +16,7 @@
 #include "train/metric.h"
 #include "train/narrow_outputs.h"
 #include "train/step_batches.h"
+#include "train/step_program.h"
 
 namespace espalier {
 
@@ -63,7 +65,7 @@ class TrainStep {
   };
   // `eager` by eager calls; what `traced` gives are the flags "skipped", if the step may be, and
   // "not_finite", if it checks.
-  TrainStep(Body eager, TracedFunction traced, Options options);
+  TrainStep(Body eager, std::unique_ptr<StepProgram> traced, Options options);
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
@@ -83,13 +85,21 @@ class TrainStep {
   Flags run_eagerly(std::span<const Tensor> arguments) const;
   Flags run_traced(std::span<const Tensor> arguments) const;
   Body eager_;
-  TracedFunction traced_;
+  std::unique_ptr<StepProgram> traced_;
   Options options_;
 };
 
 struct Model::Training {
   // `names` are the model's for its outputs, if it has some.
   Training(ModelOptions options, const std::vector<std::string>& names);
+  // Whether what a step finds is combined with that of other replicas, between its gradients and its update.
+  bool combines() const { return replicas && replicas->many() && options.logical_shards == 0; }
+  // Whether rows are a part of a batch, and know their place in it.
+  bool placed() const { return combines() || options.logical_shards > 0; }
+  // Whether gradients are of sums over rows that weigh `loss_weight`, and the optimizer divides.
+  bool sums() const { return placed() || options.optimizer.gradient_accumulation_steps() > 1; }
+  // Where runs decide what all ranks do alike.
+  const RunContext& host() const;
   // Remembers which class numbers `y` holds in rows that count, by `weights` where they are given, and checks
   // them against outputs that are known already. Raises
   // ValueError[rule]; rows are those `of` something. ValueError[fit.class_weight] for a class with a weight
@@ -145,6 +155,12 @@ struct Model::Training {
   std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options,
                         const std::function<Logs()>& validate, bool& stop,
                         const std::vector<std::string>& notes = {});
+  std::vector<Logs> fit_here(TrainingBatches& batches, const FitOptions& options,
+                             const std::function<Logs()>& validate, bool& stop,
+                             const std::vector<std::string>& notes);
+  // What is to be the same on all workers that run fit.
+  std::map<std::string, std::string> facts(const TrainingBatches& batches, const FitOptions& options,
+                                           uint64_t own_seed) const;
   // What fit's validate is, for these rows or validation_data; empty without. Both outlive it.
   std::function<Logs()> validation(const Rows& rows, const FitOptions& options, KnownIds& ids);
   // Loss and metrics over these batches.
@@ -167,14 +183,21 @@ struct Model::Training {
   // it.
   TracedGraph trace_forward(const char* name, std::span<const TensorType> arguments, bool again,
                             bool training);
+  // Raises what fit raises where the program reads others' variables, or has none to train.
+  void require_trainable(const TracedGraph& program) const;
+  // Behind the gradients, and what replicas find together.
+  Rewrites update_rewrites(bool training);
   Rewrite apply_update();
   Rewrite check_numerics(bool training);
   TracedFunction program(bool training);
+  class Sharded;  // train/sharded_step.h
+  std::unique_ptr<StepProgram> step_program(bool training);
   // The same by eager calls.
   Tensor train_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
   Tensor test_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
 
   ModelOptions options;
+  std::shared_ptr<Replicas> replicas;  // of the strategy it was compiled under; null: one
   std::vector<Output> outputs;
   RunningMean loss;
   std::optional<LossScaling> scaling;

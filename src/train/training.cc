@@ -127,6 +127,11 @@ Model::Training::Training(ModelOptions given, const std::vector<std::string>& na
   }
 }
 
+const RunContext& Model::Training::host() const {
+  const RunContext* const host = replicas ? replicas->host() : nullptr;
+  return host ? *host : RunContext::current();
+}
+
 void Model::Training::take_labels(const char* rule, const TensorList& y, const Tensor& weights,
                                   const char* of, const ClassWeight& class_weight) {
   if (y.size() != outputs.size()) {

@@ -1,0 +1,118 @@
+#include "dist/combine_replicas.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/format.h"
+#include "dist/header.h"
+#include "espalier/ops.h"
+#include "ir/sink.h"
+#include "ops/collective.h"
+
+namespace espalier {
+namespace {
+
+bool is_gradient(const NamedTensor& result) { return result.name.starts_with("gradient/"); }
+bool is_sum(const NamedTensor& result) {
+  return result.name == "loss_sum" || result.name == "loss_weight" || result.name.starts_with("loss_sum/");
+}
+
+// Results that one all_reduce takes, as places in a list of results.
+struct Bucket {
+  explicit Bucket(DType dtype) : dtype(dtype) {}
+  DType dtype;
+  size_t bytes = 0;
+  std::vector<size_t> results;
+};
+
+// The last gradients first: backward passes end with the first layers.
+std::vector<Bucket> buckets_of(const NamedTensors& results, const CombineOptions& options) {
+  std::vector<Bucket> out;
+  for (size_t i = results.size(); i-- > 0;) {
+    if (!is_gradient(results[i])) continue;
+    const TensorType& type = results[i].value.type();
+    const auto of_dtype = [&](const Bucket& bucket) { return bucket.dtype == type.dtype; };
+    const auto last = std::find_if(out.rbegin(), out.rend(), of_dtype);
+    Bucket* open = last == out.rend() ? nullptr : &*last;
+    if (!open || open->bytes >= (open == &out.front() ? options.first_bucket : options.bucket))
+      open = &out.emplace_back(type.dtype);
+    open->bytes += type.bytes();
+    open->results.push_back(i);
+  }
+  return out;
+}
+
+void reduce_gradients(NamedTensors& results, const CombineOptions& options) {
+  size_t number = 0;
+  for (const Bucket& bucket : buckets_of(results, options)) {
+    const NameScope scope(cat("gradients/", number++));
+    std::vector<Tensor> values;
+    for (const size_t i : bucket.results) values.push_back(results[i].value);
+    const std::vector<Tensor> sums = all_reduce(values);
+    for (size_t k = 0; k < sums.size(); ++k) results[bucket.results[k]].value = sums[k];
+  }
+}
+
+}  // namespace
+
+Rewrite combine_replicas(const CombineOptions& options) {
+  const auto run = [options](const TracedGraph& program, bool again) {
+    Rewritten out;
+    out.program =
+        trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
+          Inlined step(program, in);
+          step.assign_updates();
+          Header header(options.world);
+          for (const NamedTensor& result : step.results) {
+            if (is_sum(result)) header.add(result.name, result.value, Combination::kSum);
+          }
+          for (const TracedObservation& observed : program.observations) {
+            for (const std::string& name : observed.increments)
+              header.add(name, step.result(name), observed.how.combination);
+          }
+          header.exchange();
+          for (NamedTensor& result : step.results) {
+            if (is_sum(result)) result.value = header.combined(result.name);
+          }
+          const auto place_of = [&](const std::string& name) -> Tensor& {
+            return std::ranges::find(step.results, name, &NamedTensor::name)->value;
+          };
+          for (const TracedObservation& observed : program.observations) {
+            const std::vector<Tensor> all = header.combined(observed.how, observed.increments);
+            for (size_t i = 0; i < all.size(); ++i) place_of(observed.increments[i]) = all[i];
+          }
+          const Tensor weight = step.result("loss_weight");
+          const Tensor some = compare(weight, 0, Comparison::kGT);
+          place_of("loss") = select(some, step.result("loss_sum") / select(some, weight, 1), 0);
+          reduce_gradients(step.results, options);
+          return step.results;
+        });
+    return out;
+  };
+  return {"strategy", run};
+}
+
+void require_equal_updates(const TracedGraph& program, std::span<const std::string> equal) {
+  const Graph& graph = *program.graph;
+  std::vector<bool> differs(graph.value_count());
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind == InputKind::kArgument && std::ranges::find(equal, input.name) == equal.end())
+      differs[input.value] = true;
+  }
+  const std::array<const OpDef*, 3> makes_equal{&op_all_reduce, &op_all_gather, &op_collective_broadcast};
+  for (const Node& node : graph.nodes()) {
+    bool out = node.op == &op_replica_id || node.op == &op_partition_id || node.op == &op_reduce_scatter;
+    for (const ValueId input : graph.inputs(node)) out = out || differs[input];
+    if (std::ranges::find(makes_equal, node.op) != makes_equal.end()) out = false;
+    for (uint32_t i = 0; i < node.result_count; ++i) differs[node.first_result + i] = out;
+  }
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    if (!differs[graph.outputs()[program.results + i].value]) continue;
+    throw ValueError("strategy.variable",
+                     cat("the new value of \"", program.updated[i]->path,
+                         "\" would differ between replicas: it comes from the rows of one of them"),
+                     "observe() says how replicas combine what they add to a variable");
+  }
+}
+
+}  // namespace espalier

@@ -1,0 +1,27 @@
+// The rewrite that makes a step on some rows a step on the rows of all replicas.
+#pragma once
+
+#include "eager/traced_graph.h"
+
+namespace espalier {
+
+struct CombineOptions {
+  int world = 1;
+  // Bytes of gradients that one all_reduce takes, of the first of them and of others. A gradient is never
+  // cut.
+  size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;
+};
+
+// Stands behind add_gradients, or the trace where nothing is differentiated. What replicas find on their own
+// rows becomes what all of them found: "gradient/PATH" the sum, in buckets of one all_reduce each, those of
+// the last layers first; "loss_sum", "loss_weight" and "loss_sum/NAME" the sum, "loss" their quotient;
+// "observation/PATH" combined as declared, in the order of ranks. All that is not a gradient travels in one
+// all_gather before them, the header. So every replica has the same bits.
+Rewrite combine_replicas(const CombineOptions& options);
+
+// Raises ValueError[strategy.variable] where a new value of a variable depends on what differs between
+// replicas: their rows, or their place. `program` has passed all rewrites; of its arguments only `equal` have
+// one value on all of them.
+void require_equal_updates(const TracedGraph& program, std::span<const std::string> equal);
+
+}  // namespace espalier

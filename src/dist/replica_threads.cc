@@ -1,0 +1,56 @@
+#include "dist/replica_threads.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace espalier {
+namespace {
+
+// Waits until `value` is no longer `old`.
+void wait_for_change(const std::atomic<uint32_t>& value, uint32_t old, bool spins) {
+  constexpr auto kSpin = std::chrono::microseconds(50);
+  const auto begin = std::chrono::steady_clock::now();
+  while (spins && value.load(std::memory_order_acquire) == old) {
+    for (int i = 0; i < 64; ++i) __builtin_ia32_pause();
+    if (std::chrono::steady_clock::now() - begin > kSpin) break;
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+ReplicaThreads::ReplicaThreads(size_t replicas)
+    : spins_(replicas <= std::max(std::thread::hardware_concurrency(), 1u)) {
+  for (size_t i = 1; i < replicas; ++i) threads_.emplace_back([this, i] { work(i); });
+}
+
+ReplicaThreads::~ReplicaThreads() {
+  ends_ = true;
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ReplicaThreads::run(const std::function<void(size_t)>& body) {
+  body_ = &body;
+  running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  body(0);
+  while (const uint32_t left = running_.load(std::memory_order_acquire))
+    wait_for_change(running_, left, spins_);
+}
+
+void ReplicaThreads::work(size_t replica) {
+  uint32_t seen = 0;
+  while (true) {
+    wait_for_change(epoch_, seen, spins_);
+    ++seen;
+    if (ends_) return;
+    (*body_)(replica);
+    running_.fetch_sub(1, std::memory_order_release);
+    running_.notify_one();
+  }
+}
+
+}  // namespace espalier

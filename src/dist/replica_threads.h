@@ -1,0 +1,35 @@
+// A thread for each replica of this process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace espalier {
+
+// Replica 0 runs on the caller's thread, each other one on its own, all at once: they wait for each other. A
+// thread spins for some tens of microseconds after a body, then sleeps.
+class ReplicaThreads {
+ public:
+  explicit ReplicaThreads(size_t replicas);
+  ~ReplicaThreads();
+  ReplicaThreads(const ReplicaThreads&) = delete;
+  ReplicaThreads& operator=(const ReplicaThreads&) = delete;
+
+  // Calls body(i) for each replica and returns when all have returned. `body` does not throw. One call at a
+  // time.
+  void run(const std::function<void(size_t)>& body);
+
+ private:
+  void work(size_t replica);
+
+  const std::function<void(size_t)>* body_ = nullptr;
+  std::atomic<uint32_t> epoch_{0}, running_{0};
+  bool ends_ = false;
+  const bool spins_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,94 @@
+// What a strategy is made of: the replicas of this process, and how a step runs on them.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dist/combine_replicas.h"
+#include "dist/replica_threads.h"
+#include "dist/worker.h"
+#include "espalier/strategy.h"
+
+namespace espalier {
+
+class Replicas {
+ public:
+  struct Place {
+    std::shared_ptr<Communicator> communicator;  // null: alone
+    int threads = 0;                             // of a pool of its own; 0: of the process
+    std::shared_ptr<Worker> worker = {};         // whose communicator that is
+  };
+  // Replicas of this process, which have neighbouring ranks. `workers`: whether other processes have others.
+  Replicas(std::string name, std::vector<Place> places, bool workers, CombineOptions options);
+
+  const std::string& name() const { return name_; }
+  int world() const { return combine_.world; }
+  int first() const { return first_; }
+  int count() const { return static_cast<int>(contexts_.size()); }
+  // Whether there is more than one, so that what they find is combined.
+  bool many() const { return world() > 1; }
+  int worker() const { return workers_ ? contexts_[0]->rank : 0; }
+  int workers() const { return workers_ ? contexts_[0]->world : 1; }
+  // What all ranks do alike is agreed on in it; null: that is up to this process, in the current one.
+  const RunContext* host() const { return workers_ ? contexts_[0].get() : nullptr; }
+
+  // Of a run on several workers: before the first step, what is to be the same on all of them; at the begin
+  // of each, counted from 1; and that this one cannot go on, so that others do not wait. Nothing on one
+  // worker.
+  void describe(std::map<std::string, std::string> facts) const;
+  void begin_step(int64_t step) const;
+  void failed(const std::exception& error) const;
+  void left() const;
+  void stage(Stage stage, int64_t number) const;
+  // Somebody told this worker to save and go, or go() did; fit agrees on it with the others.
+  bool asked_to_go() const;
+  void go() const { told_ = true; }
+  // Whether they have agreed.
+  bool goes() const { return goes_; }
+  void agree_to_go() const { goes_ = true; }
+
+  // What stands between the gradients of a step and its update; null where there is one replica.
+  std::shared_ptr<const Rewrite> rewrite() const;
+  // A program of a step takes rows (x, y, weights), and behind them place(): where the first of them stands
+  // in the batch.
+  static constexpr const char* kPlace = "place";
+  static TensorType place_type() { return {DType::kI64, {}}; }
+  // Rows of weight 0 behind those of a batch that has fewer rows than there are replicas. `rows`: tensors of
+  // equal first axes, the last one their weights. Nothing where it has enough.
+  std::vector<Tensor> padded(std::span<const Tensor> rows) const;
+  // The arguments of the first replica here.
+  std::vector<Tensor> arguments(std::span<const Tensor> rows) const;
+  // Runs a step on its replicas; gives the results of the first, which are those of all.
+  std::vector<Tensor> run(const TracedFunction& program, std::span<const Tensor> rows) const;
+  // Calls body(i) for replica first() + i, each on a thread of its own and in its context, and returns when
+  // all have returned; rethrows the first exception.
+  void on_each(const std::function<void(size_t)>& body) const;
+  // What all workers give, in their order: `out` has room for as many bytes of each.
+  void all_gather(std::string_view name, std::span<const std::byte> mine, std::byte* out) const;
+  // Gives variables the values they have on worker 0. All workers name the same ones in one order.
+  void broadcast(std::span<const Variable> variables) const;
+
+ private:
+  std::vector<Tensor> arguments_of(std::span<const Tensor> rows, int rank) const;
+
+  const std::string name_;
+  std::vector<std::shared_ptr<Communicator>> communicators_;
+  std::vector<std::unique_ptr<RunContext>> contexts_;
+  const bool workers_;
+  CombineOptions combine_;
+  int first_ = 0;
+  const std::shared_ptr<Worker> worker_;
+  mutable std::atomic<bool> told_{false}, goes_{false};
+  std::unique_ptr<ReplicaThreads> threads_;  // where there are several here
+};
+
+// Whether this process writes and prints: without a strategy, and as the first of workers.
+bool is_chief();
+// Of the innermost scope of this thread; null without one.
+const std::shared_ptr<Replicas>& current_replicas();
+
+}  // namespace espalier

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/thread_pool.h"
+#include "comm/local.h"
+#include "dist/replicas.h"
+#include "espalier/strategy.h"
+#include "espalier/threads.h"
+
+namespace espalier::strategy {
+
+OneDevice::OneDevice()
+    : Strategy(std::make_shared<Replicas>("one", std::vector<Replicas::Place>(1), false, CombineOptions{})) {}
+
+Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
+  const CallScope scope(at);
+  constexpr int kMost = 256;
+  if (options.devices < 0 || options.devices > kMost)
+    throw ValueError("strategy.devices",
+                     cat("there are 1 to ", kMost, " devices, or 0 for the cores, got ", options.devices));
+  const int devices = options.devices ? options.devices : threads();
+  std::vector<Replicas::Place> places(static_cast<size_t>(devices));
+  const auto ranks = local_communicators(devices);
+  for (size_t i = 0; i < places.size(); ++i)
+    places[i] = {devices > 1 ? ranks[i] : nullptr, std::max(threads() / devices, 1)};
+  replicas_ = std::make_shared<Replicas>(
+      "mirrored", std::move(places), false,
+      CombineOptions{.first_bucket = options.first_bucket, .bucket = options.bucket});
+}
+
+MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at) : Strategy(nullptr) {
+  const CallScope scope(at);
+  const CombineOptions combine{.first_bucket = options.first_bucket, .bucket = options.bucket};
+  const RunContext& current = RunContext::current();
+  std::vector<Replicas::Place> places(1);
+  if (current.communicator) {
+    places[0].communicator = std::shared_ptr<Communicator>(current.communicator, [](Communicator*) {});
+    places[0].threads = current.pool.threads();
+  } else {
+    places[0].worker = Worker::from_environment();
+  }
+  if (const auto& worker = places[0].worker) {
+    places[0].communicator = std::shared_ptr<Communicator>(worker, &worker->communicator());
+    // Cores are shared out among the ranks of a host, unless a mask says which are this one's.
+    places[0].threads = std::max(threads() / places[0].communicator->world(), 1);
+  }
+  replicas_ = std::make_shared<Replicas>("multiworker", std::move(places), true, combine);
+}
+
+}  // namespace espalier::strategy

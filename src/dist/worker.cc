@@ -1,0 +1,139 @@
+#include "dist/worker.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <exception>
+#include <iterator>
+#include <optional>
+
+#include "base/format.h"
+#include "comm/control_board.h"
+#include "comm/shm.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr int kGoSignals[] = {SIGTERM, SIGUSR1};
+volatile std::sig_atomic_t go_signal = 0;
+std::atomic<bool> has_worker{false};
+
+std::optional<std::string> variable_of_environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::string required_variable(const char* name) {
+  const std::optional<std::string> text = variable_of_environment(name);
+  if (text) return *text;
+  throw ValueError(
+      "strategy.environment",
+      cat(name, " is not set, and others of ESPALIER_RANK, ESPALIER_WORLD, ESPALIER_SEGMENTS are"),
+      "start the program by espalier launch");
+}
+
+int required_number(const char* name) {
+  const std::string text = required_variable(name);
+  int out = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error == std::errc() && end == text.data() + text.size() && out >= 0) return out;
+  throw ValueError("strategy.environment", cat(name, " is no whole number from 0 on: \"", text, "\""),
+                   "start the program by espalier launch");
+}
+
+FailureCause cause_of(const std::string& rule) {
+  if (rule == "comm.mismatch") return FailureCause::kMismatch;
+  return rule == "comm.verdict" ? FailureCause::kOthers : FailureCause::kOwn;
+}
+
+}  // namespace
+
+std::shared_ptr<Worker> Worker::from_environment() {
+  if (!variable_of_environment("ESPALIER_RANK") && !variable_of_environment("ESPALIER_WORLD") &&
+      !variable_of_environment("ESPALIER_SEGMENTS"))
+    return nullptr;
+  const int rank = required_number("ESPALIER_RANK"), world = required_number("ESPALIER_WORLD");
+  if (has_worker.exchange(true))
+    throw StateError("strategy.worker", "this process is a worker of its run already",
+                     "make one MultiWorkerMirrored and keep it");
+  try {
+    return std::shared_ptr<Worker>(new Worker(rank, world, required_variable("ESPALIER_SEGMENTS")));
+  } catch (...) {
+    has_worker = false;
+    throw;
+  }
+}
+
+Worker::Worker(int rank, int world, const std::string& segments) : rank_(rank) {
+  SharedSegments shared = parse_shared_segments(segments);
+  board_ = shm_board(shared);
+  communicator_ = shm_communicator(shared, rank, world);
+  close_segments(shared);
+  chaos_ = chaos_from_environment(rank, world);
+  control_ = ControlClient::from_environment(
+      {.report = [this] { return report_of(*board_, rank_).value_or(StageReport()); },
+       .on_verdict = [this](const RunVerdict& verdict) { board_->abort(to_string(verdict)); },
+       .on_preemption = [this](int) { told_ = true; }});
+  go_signal = 0;
+  struct sigaction action = {};
+  action.sa_handler = [](int signal) { go_signal = signal; };
+  action.sa_flags = SA_RESTART;
+  for (size_t i = 0; i < std::size(kGoSignals); ++i) {
+    ::sigaction(kGoSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_DFL) ::sigaction(kGoSignals[i], &action, nullptr);
+  }
+}
+
+Worker::~Worker() {
+  if (!said_ && std::uncaught_exceptions() > 0)
+    failed("", "its program threw");
+  else
+    left();
+  control_.reset();
+  for (size_t i = 0; i < std::size(kGoSignals); ++i) {
+    if (before_[i].sa_handler == SIG_DFL) ::sigaction(kGoSignals[i], &before_[i], nullptr);
+  }
+  has_worker = false;
+}
+
+void Worker::describe(std::map<std::string, std::string> facts) {
+  if (control_ && !std::exchange(described_, true)) control_->describe(std::move(facts));
+}
+
+void Worker::begin_step(int64_t step) {
+  if (go_signal && !told_.exchange(true) && control_) control_->preempted(go_signal);
+  for (const ChaosEvent& event : chaos_) {
+    if (event.rank != rank_ || event.step != step) continue;
+    switch (event.kind) {
+      case ChaosKind::kKill:
+        ::kill(::getpid(), SIGKILL);
+        break;
+      case ChaosKind::kStop:
+        ::kill(::getpid(), SIGSTOP);
+        break;
+      case ChaosKind::kThrow:
+        throw StateError("chaos.throw", cat("--chaos has this rank throw in step ", step));
+      case ChaosKind::kExit:
+        std::_Exit(0);
+    }
+  }
+}
+
+void Worker::failed(const std::string& rule, const std::string& what) {
+  if (std::exchange(said_, true)) return;
+  if (!control_) return communicator_->abort(what);
+  control_->failed(what, cause_of(rule));
+  // All hear the verdict on it, in one text.
+  constexpr double kSeconds = 5;
+  if (!control_->wait_for_verdict(kSeconds)) communicator_->abort(what);
+}
+
+void Worker::left() {
+  if (!std::exchange(said_, true) && control_) control_->left();
+}
+
+bool Worker::asked_to_go() const { return go_signal || told_; }
+
+}  // namespace espalier

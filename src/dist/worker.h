@@ -1,0 +1,56 @@
+// This process as a worker of a run that `espalier launch` started.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/board.h"
+#include "comm/control_client.h"
+#include "dist/chaos.h"
+#include "espalier/communicator.h"
+
+namespace espalier {
+
+class Worker {
+ public:
+  // By the environment (dist/launch.h); null where nobody launched this process. While one lives SIGTERM and
+  // SIGUSR1 are remembered, unless the program handles them itself. Raises ValueError[strategy.environment]
+  // for an environment that says half of it, what shm_communicator() and ControlClient raise, and
+  // StateError[strategy.worker] for a second one in this process.
+  static std::shared_ptr<Worker> from_environment();
+  // As one that has done what it had to; in the middle of an exception as one that failed.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Communicator& communicator() { return *communicator_; }
+  // Before the first step of the first run of fit: returns when all have said the same. Raises
+  // RunError[comm.verdict] where they differ.
+  void describe(std::map<std::string, std::string> facts);
+  // At the begin of a step of the run, counted from 1: what --chaos has for it.
+  void begin_step(int64_t step);
+  // It cannot go on; `rule` is the error's. Others are told why.
+  void failed(const std::string& rule, const std::string& what);
+  // It has done what it had to, whatever is on its way.
+  void left();
+  // Whether this process, or another rank, was told to save and go.
+  bool asked_to_go() const;
+
+ private:
+  Worker(int rank, int world, const std::string& segments);
+  int rank_;
+  std::shared_ptr<Board> board_;
+  std::shared_ptr<Communicator> communicator_;
+  std::vector<ChaosEvent> chaos_;
+  std::atomic<bool> told_{false};
+  bool described_ = false;
+  bool said_ = false;  // how it ends
+  struct sigaction before_[2] = {};
+  std::unique_ptr<ControlClient> control_;  // its thread ends first
+};
+
+}  // namespace espalier

@@ -1,0 +1,102 @@
+#include "eager/shares.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/collective.h"
+
+namespace espalier {
+namespace {
+
+// Elements of a value that is worth a share.
+constexpr int64_t kLargeValue = 1024;
+
+// Updates that belong together, as a forest.
+class UpdateGroups {
+ public:
+  explicit UpdateGroups(size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), 0); }
+  size_t find(size_t i) {
+    while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
+    return i;
+  }
+  void join(size_t a, size_t b) { parents_[find(a)] = find(b); }
+
+ private:
+  std::vector<size_t> parents_;
+};
+
+}  // namespace
+
+std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas) {
+  const Graph& graph = *program.graph;
+  const size_t count = program.updated.size();
+  std::vector<bool> behind(graph.nodes().size());
+  for (NodeId id = 0; id < graph.nodes().size(); ++id) {
+    for (const ValueId input : graph.inputs(graph.node(id))) {
+      const NodeId producer = graph.producer(input);
+      if (producer != kNone && (behind[producer] || is_collective(*graph.node(producer).op)))
+        behind[id] = true;
+    }
+  }
+  UpdateGroups groups(count);
+  constexpr size_t kNobody = static_cast<size_t>(-1);
+  std::vector<size_t> maker(graph.nodes().size(), kNobody);
+  std::vector<uint64_t> bytes(count);
+  for (size_t u = 0; u < count; ++u) {
+    std::vector<bool> seen(graph.nodes().size());
+    std::vector<NodeId> open;
+    const auto visit = [&](ValueId value) {
+      const NodeId producer = graph.producer(value);
+      if (producer == kNone || !behind[producer] || seen[producer] || is_collective(*graph.node(producer).op))
+        return;
+      seen[producer] = true;
+      open.push_back(producer);
+    };
+    visit(graph.outputs()[program.results + u].value);
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      const Node& node = graph.node(id);
+      const TensorType& type = graph.type(node.first_result);
+      if (type.elements() >= kLargeValue) {
+        if (maker[id] == kNobody) {
+          maker[id] = u;
+          bytes[u] += type.bytes() * node.result_count;
+        } else {
+          groups.join(u, maker[id]);
+        }
+      }
+      for (const ValueId input : graph.inputs(node)) visit(input);
+    }
+  }
+  std::vector<uint64_t> of_group(count);
+  for (size_t u = 0; u < count; ++u) of_group[groups.find(u)] += bytes[u];
+  std::vector<size_t> order;
+  for (size_t u = 0; u < count; ++u) {
+    if (groups.find(u) == u) order.push_back(u);
+  }
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return of_group[a] > of_group[b]; });
+  std::vector<uint64_t> load(replicas);
+  std::vector<size_t> owner(count);
+  for (const size_t group : order) {
+    if (of_group[group] == 0) continue;
+    owner[group] = static_cast<size_t>(std::ranges::min_element(load) - load.begin());
+    load[owner[group]] += of_group[group];
+  }
+  std::vector<size_t> out;
+  for (size_t u = 0; u < count; ++u) out.push_back(owner[groups.find(u)]);
+  return out;
+}
+
+TracedGraph with_updates(const TracedGraph& program, const std::vector<size_t>& updates) {
+  TracedGraph out =
+      trace_graph(program.graph->name(), true, program.arguments(), [&](std::span<const Tensor> in) {
+        Inlined all(program, in);
+        for (const size_t update : updates)
+          Variable(all.updates[update].variable).assign(all.updates[update].next);
+        return all.results;
+      });
+  return out;
+}
+
+}  // namespace espalier

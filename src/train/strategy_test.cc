@@ -1,0 +1,266 @@
+#include "espalier/strategy.h"
+
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "comm/local.h"
+#include "espalier/espalier.h"
+
+namespace espalier {
+namespace {
+
+struct Weights {
+  std::vector<std::string> paths;
+  std::vector<std::vector<float>> values;
+  Logs logs;
+};
+
+Weights weights_of(const Model& model, Logs logs) {
+  Weights out;
+  for (const Variable& variable : model.variables()) {
+    if (variable.dtype() != DType::kF32) continue;
+    const Tensor value = variable.read();
+    out.paths.push_back(variable.path());
+    out.values.emplace_back(value.data<float>().begin(), value.data<float>().end());
+  }
+  out.logs = std::move(logs);
+  return out;
+}
+
+struct Rows {
+  Tensor x, y;
+};
+Rows rows_for(int64_t count) {
+  const Tensor x = random_normal({count, 12}, 7, 0);
+  const Tensor scores = matmul(x, random_normal({12, 4}, 8, 0));
+  return {x, argmax(scores, 1)};
+}
+
+using Make = std::function<Sequential()>;
+using Compile = std::function<void(Model&)>;
+
+Weights fitted(const Make& make, const Compile& compile, const Rows& rows, FitOptions options,
+               const Strategy* strategy) {
+  set_seed(3);
+  std::optional<Strategy::Scope> scope;
+  if (strategy) scope.emplace(strategy->replicas());
+  Sequential model = make();
+  compile(model);
+  const std::vector<Logs> logs = model.fit(rows.x, rows.y, options);
+  return weights_of(model, logs.back());
+}
+
+// How far apart, as a share of the largest value of the tensor.
+double distance(const Weights& a, const Weights& b) {
+  EXPECT_EQ(a.paths, b.paths);
+  double worst = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    float largest = 0, apart = 0;
+    for (size_t k = 0; k < a.values[i].size(); ++k) {
+      largest = std::max(largest, std::abs(a.values[i][k]));
+      apart = std::max(apart, std::abs(a.values[i][k] - b.values[i][k]));
+    }
+    worst = std::max<double>(worst, largest > 0 ? apart / largest : apart);
+  }
+  return worst;
+}
+
+Sequential plain() { return Sequential{Dense({.units = 16, .activation = "relu"}), Dense({.units = 4})}; }
+Sequential dropping() {
+  return Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
+}
+void with_momentum(Model& model) {
+  model.compile({.optimizer = SGD{.learning_rate = 0.05, .momentum = 0.9}, .metrics = {"accuracy"}});
+}
+void with_adam(Model& model) {
+  model.compile({.optimizer = Adam{.learning_rate = 0.01, .global_clipnorm = 1.0}});
+}
+
+// All ranks as threads of this process.
+std::vector<Weights> on_workers(int world, const std::function<Weights(const Strategy&)>& program) {
+  const auto ranks = local_communicators(world);
+  std::vector<Weights> out(static_cast<size_t>(world));
+  std::vector<std::string> errors(out.size());
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < out.size(); ++i) {
+      threads.emplace_back([&, i] {
+        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
+        const RunScope scope(context);
+        try {
+          const strategy::MultiWorkerMirrored workers;
+          out[i] = program(workers);
+        } catch (const std::exception& error) {
+          errors[i] = error.what();
+          ranks[i]->abort(errors[i]);
+        }
+      });
+    }
+  }
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  return out;
+}
+
+struct Case {
+  const char* name;
+  Make make;
+  Compile compile;
+  FitOptions options;
+};
+std::vector<Case> cases() {
+  return {{"plain", plain, with_momentum, {.epochs = 3, .batch_size = 16}},
+          // 50 rows: batches of 16, 16, 16, 2, of which some replicas have none.
+          {"dropout", dropping, with_adam, {.epochs = 3, .batch_size = 16}},
+          {"class weights",
+           plain,
+           with_adam,
+           {.epochs = 2, .batch_size = 7, .class_weight = {{0, 3.0}, {2, 0.25}}}},
+          {"accumulation",
+           dropping,
+           [](Model& model) {
+             model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});
+           },
+           {.epochs = 3, .batch_size = 8}}};
+}
+
+TEST(Strategies, MirroredTrainsAsOneDevice) {
+  const Rows rows = rows_for(50);
+  for (const Case& each : cases()) {
+    SCOPED_TRACE(each.name);
+    const Weights one = fitted(each.make, each.compile, rows, each.options, nullptr);
+    for (const int devices : {1, 2, 3, 4}) {
+      SCOPED_TRACE(devices);
+      const strategy::Mirrored mirrored({.devices = devices});
+      EXPECT_EQ(mirrored.num_replicas_in_sync(), devices);
+      const Weights many = fitted(each.make, each.compile, rows, each.options, &mirrored);
+      EXPECT_LE(distance(one, many), devices == 1 ? 0 : 1e-6);
+      for (const auto& [name, value] : one.logs) EXPECT_NEAR(many.logs.at(name), value, 1e-5) << name;
+    }
+  }
+}
+
+TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
+  const Rows rows = rows_for(50);
+  for (const Case& each : cases()) {
+    SCOPED_TRACE(each.name);
+    for (const int world : {2, 3, 4}) {
+      SCOPED_TRACE(world);
+      const strategy::Mirrored mirrored({.devices = world});
+      const Weights one = fitted(each.make, each.compile, rows, each.options, &mirrored);
+      const auto all = on_workers(world, [&](const Strategy& workers) {
+        return fitted(each.make, each.compile, rows, each.options, &workers);
+      });
+      for (const Weights& weights : all) {
+        EXPECT_EQ(weights.values, one.values);
+        EXPECT_EQ(weights.logs, one.logs);
+      }
+    }
+  }
+}
+
+// Workers begin with variables and an order of rows of their own; the first one's count.
+TEST(Strategies, TheFirstWorkerSaysWhereAllBegin) {
+  const Rows rows = rows_for(40);
+  const FitOptions options{.epochs = 2, .batch_size = 8};
+  const auto all = on_workers(3, [&](const Strategy& workers) {
+    const auto scope = workers.scope();
+    set_seed(static_cast<uint64_t>(10 + workers.worker()));
+    Sequential model = dropping();
+    with_adam(model);
+    const std::vector<Logs> logs = model.fit(rows.x, rows.y, options);
+    return weights_of(model, logs.back());
+  });
+  EXPECT_EQ(all[1].values, all[0].values);
+  EXPECT_EQ(all[2].values, all[0].values);
+}
+
+Sequential normalized() {
+  return Sequential{Dense({.units = 16, .use_bias = false}), BatchNormalization({.momentum = 0.9}),
+                    Dropout(0.3), Dense({.units = 4})};
+}
+
+// Bits follow from the batch and the number of logical shards alone. 101 rows in batches of 50 end in one of
+// a single row, batches of 24 in one of five.
+TEST(LogicalShards, AnyNumberOfReplicasEndsInTheSameBits) {
+  const Rows rows = rows_for(101), others = rows_for(40);
+  for (const int64_t batch : {24, 50}) {
+    SCOPED_TRACE(batch);
+    const auto compile = [](Model& model) {
+      model.compile({.optimizer = Adam{.learning_rate = 0.02, .gradient_accumulation_steps = 2},
+                     .metrics = {"accuracy"},
+                     .logical_shards = 8});
+    };
+    const auto program = [&](const Strategy* strategy) {
+      return fitted(normalized, compile, rows,
+                    {.epochs = 4,
+                     .batch_size = batch,
+                     .validation_x = others.x,
+                     .validation_y = others.y,
+                     .class_weight = {{1, 2.5}},
+                     .callbacks = {ReduceLROnPlateau({.patience = 1, .min_delta = 0.5}),
+                                   EarlyStopping({.patience = 2, .restore_best_weights = true})}},
+                    strategy);
+    };
+    const Weights one = program(nullptr);
+    for (const int world : {1, 2, 3, 4, 8}) {
+      SCOPED_TRACE(world);
+      const strategy::Mirrored mirrored({.devices = world});
+      const Weights local = program(&mirrored);
+      EXPECT_EQ(local.values, one.values);
+      EXPECT_EQ(local.logs, one.logs);
+      for (const Weights& worker :
+           on_workers(world, [&](const Strategy& workers) { return program(&workers); })) {
+        EXPECT_EQ(worker.values, one.values);
+        EXPECT_EQ(worker.logs, one.logs);
+      }
+    }
+  }
+}
+
+// What shards find together is what the batch finds, but for rounding.
+TEST(LogicalShards, TrainAsTheWholeBatch) {
+  const Rows rows = rows_for(50);
+  for (const int shards : {1, 3, 8, 64}) {
+    SCOPED_TRACE(shards);
+    const auto compile = [](int logical_shards) {
+      return [logical_shards](Model& model) {
+        model.compile({.optimizer = SGD{.learning_rate = 0.05, .momentum = 0.9, .clipnorm = 1.0},
+                       .metrics = {"accuracy"},
+                       .logical_shards = logical_shards});
+      };
+    };
+    const FitOptions options{.epochs = 3, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}};
+    const Weights whole = fitted(dropping, compile(0), rows, options, nullptr);
+    const Weights parts = fitted(dropping, compile(shards), rows, options, nullptr);
+    EXPECT_LE(distance(whole, parts), 1e-6);
+    for (const auto& [name, value] : whole.logs) EXPECT_NEAR(parts.logs.at(name), value, 1e-5) << name;
+  }
+}
+
+// With the statistics of all rows, normalisation on parts of a batch is that on the whole.
+TEST(Strategies, SynchronizedNormalizationIsThatOfTheBatch) {
+  const Rows rows = rows_for(50);
+  const auto make = [](bool synchronized) {
+    return [synchronized] {
+      return Sequential{Dense({.units = 16, .use_bias = false}),
+                        BatchNormalization({.momentum = 0.9, .synchronized = synchronized}),
+                        Dense({.units = 4})};
+    };
+  };
+  const FitOptions options{.epochs = 3, .batch_size = 16};
+  const Weights one = fitted(make(true), with_momentum, rows, options, nullptr);
+  for (const int devices : {2, 3}) {
+    SCOPED_TRACE(devices);
+    const strategy::Mirrored mirrored({.devices = devices});
+    EXPECT_LE(distance(one, fitted(make(true), with_momentum, rows, options, &mirrored)), 1e-6);
+    EXPECT_GT(distance(one, fitted(make(false), with_momentum, rows, options, &mirrored)), 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace espalier
