@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -12,6 +13,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/common.h"
+#include "comm/control_end.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -176,7 +178,10 @@ int call(CLI::App& app, int argc, char** argv) {
     std::fprintf(stderr, "%s\n", error.what());
     return 4;
   } catch (const Error& error) {
-    return report(app, error, argc, argv);
+    if (error.rule() != "comm.verdict") return report(app, error, argc, argv);
+    // The launcher says it, once for all.
+    if (!std::getenv("ESPALIER_CONTROL")) report(app, error, argc, argv);
+    return kVerdictStatus;
   } catch (const std::filesystem::filesystem_error& error) {
     const std::string path = shortened(error.path1().string());
     return report(app, IoError("file.path", cat("cannot use ", path, ": ", error.code().message())), argc,

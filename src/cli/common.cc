@@ -19,6 +19,7 @@
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
+#include "dist/replicas.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "text/text.h"
@@ -144,6 +145,7 @@ Terminal Results::terminal() const {
 }
 
 void Results::write(std::string_view text) const {
+  if (!is_chief()) return;
   if (out != "-") return posix_env().write_file(out, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw IoError("file.write", "cannot write standard output");

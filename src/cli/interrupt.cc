@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "dist/replicas.h"
+
 namespace espalier::cli {
 namespace {
 
@@ -15,6 +17,8 @@ class Stop final : public Callback {
   void on_batch_end(int64_t, const Logs&) override {
     if (!InterruptScope::asked()) return;
     obeyed = true;
+    const auto& replicas = current_replicas();
+    if (replicas && replicas->workers() > 1) return replicas->go();
     model().stop_training();
   }
   void save_state(CallbackState& state) const override { state.put_text(kPlanState, plan_); }

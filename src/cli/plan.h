@@ -145,6 +145,14 @@ struct FitPlan {
   int64_t checkpoint_every = 0;                 // steps; 0: only when the run is interrupted
 };
 
+struct DistributePlan {
+  std::string strategy = "one";
+  int devices = 0;         // of mirrored; 0: one a core
+  int logical_shards = 0;  // 0: none
+
+  bool operator==(const DistributePlan&) const = default;
+};
+
 struct CSVLoggerPlan {
   std::string path = {};
   CSVLoggerOptions options = {};
@@ -159,6 +167,7 @@ struct TrainPlan {
   OptimizerPlan optimizer = OptimizerOf<Adam>{};
   LossPlan loss = AutoLoss{};
   FitPlan fit;
+  DistributePlan distribute = {};
   std::vector<CallbackPlan> callbacks;
   // Where a file says them, "plan.toml, line 3, column 9", by path: data.label, data.ignore[1].
   std::map<std::string, std::string> places = {};

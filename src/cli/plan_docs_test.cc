@@ -64,6 +64,7 @@ std::string reference() {
              tables_of(one_of(plan.optimizer), "## `[optimizer]`"),
              tables_of(one_of(rate), "### `learning_rate`, `{ ... }` with"),
              tables_of(one_of(loss), "## `[loss]`"), table_of("## `[fit]`", std::get<Fields>(top[4].target)),
+             table_of("## `[distribute]`", std::get<Fields>(top[5].target)),
              tables_of(one_of(callback), "## `[[callbacks]]`"));
 }
 

@@ -104,6 +104,22 @@ Fields fit_fields(FitPlan& plan) {
        between(0, 1 << 30)}};
 }
 
+Fields distribute_fields(DistributePlan& plan) {
+  return {
+      {"strategy",
+       &plan.strategy,
+       "Where it trains: one device, mirrored over devices of this machine, or multiworker, as one of the "
+       "processes that `espalier launch` starts",
+       {},
+       {"one", "mirrored", "multiworker"}},
+      {"devices", &plan.devices, "Of mirrored: pools of cores; 0: one a core", between(0, 256)},
+      {"logical_shards", &plan.logical_shards,
+       "Parts of a batch that are summed by one tree, so that the weights do not depend, to the bit, on how "
+       "many "
+       "devices or workers there are; 8 serves up to 8 of them; 0: none, and faster",
+       between(0, 4096)}};
+}
+
 void visit_paths(Fields fields, const std::function<void(std::string&)>& visit) {
   for (Field& field : fields) {
     if (field.path) visit(*std::get<std::string*>(field.target));
@@ -183,6 +199,7 @@ Fields fields_of(TrainPlan& plan) {
           {"optimizer", one_of(plan.optimizer), "How gradients change weights"},
           {"loss", one_of(plan.loss), "auto: cross-entropy for a class, mean squared error for a number"},
           {"fit", fit_fields(plan.fit), "The training"},
+          {"distribute", distribute_fields(plan.distribute), "Where it trains"},
           {"callbacks", many(plan.callbacks), "What happens between epochs"}};
 }
 

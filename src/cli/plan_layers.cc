@@ -160,7 +160,9 @@ struct Kind<BatchNormalizationOptions> {
              "Share of the moving averages that stays in a step; in runs of less than some hundred steps 0.9 "
              "serves better",
              between(0, 1)},
-            {"epsilon", &plan.epsilon, "Added to the variance", at_least(0)}};
+            {"epsilon", &plan.epsilon, "Added to the variance", at_least(0)},
+            {"synchronized", &plan.synchronized,
+             "Under a strategy, by the rows of all devices or workers in the place of each one's own"}};
   }
 };
 template <>

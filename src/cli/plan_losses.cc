@@ -116,6 +116,7 @@ void compile(Model& model, const TrainPlan& plan, int64_t classes, int64_t posit
                  .loss = said_at(plan, "loss", [&] { return make_loss(plan.loss, classes > 0); }),
                  .metrics = said_at(plan, "fit.metrics",
                                     [&] { return make_metrics(plan.fit.metrics, classes, positive); }),
+                 .logical_shards = plan.distribute.logical_shards,
                  .loss_scale = plan.fit.dtype == "f16" ? std::optional(LossScale{}) : std::nullopt});
 }
 

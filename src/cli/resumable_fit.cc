@@ -18,6 +18,8 @@
 #include "cli/interrupt.h"
 #include "cli/replaced_model.h"
 #include "cli/verbs.h"
+#include "comm/control_end.h"
+#include "dist/replicas.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
 #include "format/utf8.h"
@@ -90,6 +92,15 @@ void check_same_run(const std::string& path, const std::string& now) {
   }
 }
 
+// Where all workers agreed to go, each ends so.
+void leave_if_told() {
+  const auto& replicas = current_replicas();
+  if (!replicas || !replicas->goes()) return;
+  say_aside(cat(beyond_bar(), "told to go; ", called_again("--resume"), " goes on\n"));
+  replicas->left();
+  throw Exit{kPreemptedStatus};
+}
+
 }  // namespace
 
 std::string checkpoint_of(const TrainPlan& plan) { return without_end(plan.model.path) + ".checkpoint"; }
@@ -97,6 +108,8 @@ std::string checkpoint_of(const TrainPlan& plan) { return without_end(plan.model
 std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
                    const FitOptions& fit) {
   plan.fit.checkpoint_every = 0;
+  // A run goes on with any number of devices or workers.
+  plan.distribute = {.logical_shards = plan.distribute.logical_shards};
   plan.model.path = without_end(plan.model.path);
   for_paths(plan, [](std::string& path) {
     if (!is_utf8(path)) path = utf8_of_windows1252(path);
@@ -147,7 +160,7 @@ bool ended_before(const TrainPlan& plan, bool resume, const std::string& run, co
 }
 
 void remove_checkpoint(const TrainPlan& plan) {
-  if (posix_env().exists(checkpoint_of(plan))) posix_env().remove_file(checkpoint_of(plan));
+  if (is_chief() && posix_env().exists(checkpoint_of(plan))) posix_env().remove_file(checkpoint_of(plan));
 }
 
 std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const std::string& run,
@@ -161,6 +174,7 @@ std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume,
                         .delete_checkpoint = false}));
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
+  leave_if_told();
   if (InterruptScope::obeyed() && posix_env().exists(checkpoint_of(plan))) {
     say_aside(cat(beyond_bar(), "interrupted; ", checkpoint_of(plan),
                   " holds the run: ", called_again(resume ? "" : "--resume"), " goes on\n"));
@@ -174,6 +188,7 @@ std::vector<Logs> fit_or_stop(Model& model, const TrainPlan& plan, const Tensor&
   options.callbacks.push_back(StopOnInterrupt(""));
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
+  leave_if_told();
   if (InterruptScope::obeyed()) {
     say_aside(cat(beyond_bar(), "interrupted; nothing is saved: `",
                   command({"train", "--data", plan.data.file}), "` keeps a run for --resume\n"));

@@ -10,6 +10,7 @@
 #include "base/shortest.h"
 #include "cli/missing_flag.h"
 #include "cli/near_files.h"
+#include "cli/plan_strategy.h"
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/train_images.h"
@@ -20,6 +21,8 @@
 
 namespace espalier::cli {
 namespace {
+
+constexpr int kDeterministicShards = 8;
 
 // What the flags say: changes of a plan, in the order of their declaration.
 struct TrainFlags {
@@ -261,8 +264,7 @@ void name_near_checkpoints(const TrainPlan& plan) {
     std::fputs(cat("note: there is no ", wanted, "; ", near, "\n").c_str(), stderr);
 }
 
-void train(const TrainFlags& flags) {
-  const TrainPlan plan = plan_of(flags);
+void train_by(const TrainFlags& flags, const TrainPlan& plan) {
   const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test, plan.data.schema};
   if (std::ranges::count(inputs, "-") > 1)
     throw ValueError("train.input",
@@ -299,6 +301,18 @@ void train(const TrainFlags& flags) {
   }
   check_images_of(plan, source_name(flags.plan));
   is_image_folder(plan.data.file) ? train_folder(flags, plan) : train_digits(flags, plan);
+}
+
+void train(const TrainFlags& flags) {
+  const TrainPlan plan = plan_of(flags);
+  if (flags.write_plan) return train_by(flags, plan);
+  const PlanStrategy strategy(plan.distribute);
+  try {
+    train_by(flags, plan);
+  } catch (const std::exception& error) {
+    strategy.failed(error);
+    throw;
+  }
 }
 
 // A flag that changes a plan: `set`(plan, value), or the place `set`(plan) of its value.
@@ -458,6 +472,26 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       ->description(
           "What layers compute in, the last one in f32; variables stay f32 (mixed_bfloat16, mixed_float16)");
   add_seed(verb, flags.seed);
+  add_change<std::string>(verb, flags, "--strategy",
+                          "Where it trains: one device, several devices of this machine, or as one of the "
+                          "processes that `espalier launch` starts",
+                          [](TrainPlan& plan) -> std::string& { return plan.distribute.strategy; })
+      ->check(one_of_words({"one", "mirrored", "multiworker"}))
+      ->option_text("one|mirrored|multiworker [one]");
+  add_change<int>(verb, flags, "--devices", "Of mirrored: so many pools of cores; 0: one a core",
+                  [](TrainPlan& plan) -> int& { return plan.distribute.devices; })
+      ->check(number_from(int64_t{0}, 256))
+      ->option_text("N [0]");
+  verb.add_flag_callback(
+      "--deterministic",
+      [&flags] {
+        flags.changes.push_back([](TrainPlan& plan) {
+          if (plan.distribute.logical_shards == 0) plan.distribute.logical_shards = kDeterministicShards;
+        });
+      },
+      "Sum over 8 logical shards of a batch: the weights are the same, to the bit, for any number of devices "
+      "or "
+      "workers");
 }
 
 void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
