@@ -92,11 +92,12 @@ void add_launch(CLI::App& app) {
       ->capture_default_str()
       ->check(number_from(int64_t{0}, 1000));
   verb->add_option("--stall-after", flags->stall_after, "Give up when a rank does not go on for so long")
+      ->type_name("TIME")
       ->capture_default_str();
   verb->add_option("--chaos", flags->launch.chaos, "Faults to try, between commas (below)")
       ->type_name("SPEC");
   verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
-      ->type_name("-- PROGRAM ARGS...");
+      ->type_name("-- PROGRAM ARGS");
   verb->footer(kLaunchExamples);
   verb->callback([flags] { launch_program(*flags); });
 }

@@ -3,8 +3,19 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "comm/board_layout.h"
 
 namespace espalier {
+namespace {
+
+// "all-reduce 'gradients/2'".
+std::string call_text(const CollectiveRecord& record) {
+  std::string out = record.kind;
+  std::ranges::replace(out, '_', '-');
+  return record.name.empty() ? out : cat(out, " '", record.name, "'");
+}
+
+}  // namespace
 
 std::optional<StageReport> report_of(const Board& board, int rank) {
   const StageRecord stage = board.stage_of(rank);
@@ -19,11 +30,18 @@ std::optional<StageReport> report_of(const Board& board, int rank) {
     if (waits != records.end()) last = &*waits;
     out.number = last ? last->step : 0;
   }
-  if (!last) return out;
-  out.collective = last->kind;
-  std::ranges::replace(out.collective, '_', '-');
-  if (!last->name.empty()) out.collective += cat(" '", last->name, "'");
+  if (last) out.collective = call_text(*last);
   return out;
+}
+
+std::string last_collective(const Board& board, int rank) {
+  const std::vector<CollectiveRecord> records = board.records(rank);
+  if (records.empty()) return {};
+  const CollectiveRecord& last = records.back();
+  const int64_t hundredths = std::max<int64_t>(0, monotonic_ns() - last.arrived_ns) / 10'000'000;
+  return cat("number ", last.sequence, ", ", call_text(last), " of step ", last.step, ", began ",
+             hundredths / 100, ".", hundredths / 10 % 10, hundredths % 10, " s ago and is ",
+             last.done_ns ? "done" : "not done");
 }
 
 }  // namespace espalier

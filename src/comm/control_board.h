@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "comm/board.h"
 #include "comm/control_message.h"
@@ -10,5 +11,8 @@ namespace espalier {
 
 // Nothing where the rank has not been there.
 std::optional<StageReport> report_of(const Board& board, int rank);
+
+// "number 42, all-reduce 'gradients' of step 9, began 0.31 s ago and is not done"; "" where there was none.
+std::string last_collective(const Board& board, int rank);
 
 }  // namespace espalier

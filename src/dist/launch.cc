@@ -1,5 +1,7 @@
 #include "dist/launch.h"
 
+#include <fcntl.h>
+
 #include "base/format.h"
 #include "dist/chaos.h"
 #include "dist/launch_process.h"
@@ -18,6 +20,10 @@ LaunchOutcome launch(const LaunchOptions& options) {
     throw ValueError("launch.stall", cat("a run is given up after more than 0 s, not ", options.stall_after));
   parse_chaos(options.chaos, options.ranks);
   const std::string file = program_file(options.program[0]);
+  // Descriptors of ours would take the place of a stream that is closed.
+  for (int stream = 0; stream < 3; ++stream) {
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
+  }
   const std::string job = random_name();
   LaunchSignals signals;
   for (int restart = 0;; ++restart) {

@@ -31,7 +31,9 @@ struct LaunchOutcome {
   // 0: all ended with 0. 42: all ended with 0 or 42, saved and told to go. 43: the run was given up by a
   // verdict. Otherwise that of the rank which failed first; 128 + the signal that ended it.
   int code = 0;
-  // The verdict, or which rank failed first, with the last lines of its standard error. "" when none failed.
+  // The verdict and the last collectives, or which rank failed first; with the last lines of its standard
+  // error.
+  // "" when none failed.
   std::string failure = {};
 };
 

@@ -58,6 +58,16 @@ struct OwnSegments {
   SharedSegments segments;
 };
 
+// Of each rank, a line.
+std::string last_collectives(const Board& board) {
+  std::string out;
+  for (int rank = 0; rank < board.world(); ++rank) {
+    if (const std::string text = last_collective(board, rank); !text.empty())
+      out += cat("\n  | rank ", rank, ": ", text);
+  }
+  return out.empty() ? out : cat("\nthe last collective of each rank:", out);
+}
+
 ControlCoordinator::Options coordination(const LaunchOptions& options, const std::string& run,
                                          const std::string& secret) {
   ControlCoordinator::Options out{.world = options.ranks, .secret = secret, .id = run};
@@ -157,7 +167,7 @@ void LaunchRanks::wait(LaunchSignals& signals) {
 
 void LaunchRanks::forward(int number) {
   for (Rank& rank : ranks_) rank.process->signal(number);
-  told_to_end_ |= number == SIGINT || number == SIGTERM || number == SIGHUP;
+  forwarded_.insert(number);
   if (number != SIGTSTP) return;
   ::raise(SIGSTOP);
   for (Rank& rank : ranks_) rank.process->signal(SIGCONT);
@@ -181,6 +191,8 @@ void LaunchRanks::look_after(int number) {
   rank.end = event.end;
   if (!rank.end) return;
   control_.ended(number, *rank.end, report_of(*board_, number));
+  // One that dies of what all were sent has done as it was told.
+  rank.was_told |= rank.end->by_signal && forwarded_.contains(rank.end->number);
   if (rank.end->is_failure() && !rank.was_told) failed_.push_back(static_cast<size_t>(number));
 }
 
@@ -190,6 +202,7 @@ void LaunchRanks::hear() {
     const auto* warning = std::get_if<ControlAction::Warn>(&action.is);
     if (warning && options_.say) options_.say(cat("warning: ", warning->text));
     if (const auto* given_up = std::get_if<ControlAction::GiveUp>(&action.is)) {
+      last_collectives_ = last_collectives(*board_);
       board_->abort(to_string(given_up->verdict));
       end_at_ = Clock::now() + kHearing;
     }
@@ -230,7 +243,7 @@ LaunchOutcome LaunchRanks::outcome() const {
   if (const auto& verdict = control_.verdict()) {
     const std::string lines =
         verdict->rank < 0 ? std::string() : last_lines(static_cast<size_t>(verdict->rank));
-    return {kVerdictStatus, to_string(*verdict) + lines};
+    return {kVerdictStatus, cat(to_string(*verdict), lines, last_collectives_)};
   }
   if (!failed_.empty()) {
     const auto told = [&](size_t rank) {
@@ -240,9 +253,11 @@ LaunchOutcome LaunchRanks::outcome() const {
     for (size_t i = 1; i < failed_.size(); ++i) out.failure += cat("\nafter it ", told(failed_[i]));
     return out;
   }
-  const bool preempted =
-      std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.end->number == kPreemptedStatus; });
-  return {preempted ? kPreemptedStatus : 0, {}};
+  LaunchOutcome out;
+  for (const Rank& rank : ranks_) {
+    if (rank.end->code() != 0 && out.code <= kPreemptedStatus) out.code = rank.end->code();
+  }
+  return out;
 }
 
 }  // namespace espalier

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,9 @@ class LaunchRanks {
   void run(LaunchSignals& signals);
   LaunchOutcome outcome() const;
   // By a signal to the launcher.
-  bool was_told_to_end() const { return told_to_end_; }
+  bool was_told_to_end() const {
+    return forwarded_.contains(SIGINT) || forwarded_.contains(SIGTERM) || forwarded_.contains(SIGHUP);
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -55,8 +59,9 @@ class LaunchRanks {
   std::shared_ptr<Board> board_;
   std::vector<ChaosEvent> stops_;  // to come
   std::vector<Rank> ranks_;
-  std::vector<size_t> failed_;  // by themselves, the earliest first
-  bool told_to_end_ = false;
+  std::vector<size_t> failed_;    // by themselves, the earliest first
+  std::set<int> forwarded_;       // signals
+  std::string last_collectives_;  // when the run was given up
   std::optional<Clock::time_point> end_at_, kill_at_;
 };
 

@@ -194,6 +194,20 @@ TEST(Launch, SignalsGoToAllRanksAndTheirChildren) {
   }
 }
 
+TEST(Launch, RanksThatDieOfWhatAllWereSentHaveNotFailed) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const std::string ready = fresh_folder("launch-told") + "/ready";
+    std::thread sender([&] {
+      comes([&] { return words_of(text_of_file(ready)).size() == 3; });
+      ::kill(::getpid(), number);
+    });
+    const auto run = launch_shell(3, "echo $$ >> \"$1\"; exec sleep 60", {}, {ready});
+    sender.join();
+    EXPECT_EQ(run.outcome.code, 128 + number);
+    EXPECT_EQ(run.outcome.failure, "");
+  }
+}
+
 TEST(Launch, StandardInputGoesToRankZero) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -205,6 +219,23 @@ TEST(Launch, StandardInputGoesToRankZero) {
   const auto run = launch_shell(3, "read line; echo \"$ESPALIER_RANK<$line>\"");
   ::dup2(before.get(), 0);
   EXPECT_EQ(lines_of(run.output), (std::set<std::string>{"0<words>", "1<>", "2<>"}));
+}
+
+// The launcher's own descriptors would take their places.
+TEST(Launch, ClosedStreamsAreNoStreamsOfOthers) {
+  const std::string file = fresh_folder("launch-closed") + "/file";
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    for (int stream = 0; stream < 3; ++stream) ::close(stream);
+    LaunchOptions options;
+    options.ranks = 2;
+    options.program = {"sh", "-c", "cat; echo out; echo err >&2; echo $ESPALIER_RANK >> \"$1\"", "sh", file};
+    ::_exit(launch(options).code);
+  }
+  int status = -1;
+  ::waitpid(launcher, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(lines_of(text_of_file(file)), (std::set<std::string>{"0", "1"}));
 }
 
 // In a process of its own, which is killed: whoever it had started is gone.

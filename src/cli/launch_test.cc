@@ -1,0 +1,79 @@
+#include <set>
+#include <sstream>
+
+#include "cli/verb_test.h"
+
+namespace espalier::cli {
+namespace {
+
+std::multiset<std::string> lines_in(const std::string& text) {
+  std::multiset<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.insert(line);
+  return out;
+}
+
+TEST(LaunchVerb, WordsBehindTheMarkAreTheProgramsOwn) {
+  const Outcome run = call_command("launch -n 2 -- printf '<%s>\\n' --ranks 7 -- '[1,2]' '' 'a b' --help");
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(lines_in(run.output),
+            (std::multiset<std::string>{"<--ranks>", "<7>", "<-->", "<[1,2]>", "<>", "<a b>", "<--help>",
+                                        "<--ranks>", "<7>", "<-->", "<[1,2]>", "<>", "<a b>", "<--help>"}));
+  EXPECT_EQ(run.error, "");
+}
+
+TEST(LaunchVerb, PrefixAndPlaces) {
+  const Outcome run = call_command("launch -n 2 --prefix -- sh -c 'echo $ESPALIER_RANK of $ESPALIER_WORLD'");
+  EXPECT_EQ(lines_in(run.output), (std::multiset<std::string>{"[rank 0] 0 of 2", "[rank 1] 1 of 2"}));
+}
+
+TEST(LaunchVerb, CodeAndLastLinesAreThoseOfTheFirstFailure) {
+  const Outcome run = call_command(
+      "launch -n 3 -- sh -c '[ $ESPALIER_RANK = 1 ] && { echo no data >&2; exit 5; }; exec sleep 60'");
+  EXPECT_EQ(run.code, 5);
+  EXPECT_TRUE(run.error.starts_with("no data\nespalier launch: rank 1 (pid ")) << run.error;
+  EXPECT_TRUE(run.error.ends_with(") ended with status 5\nthe last 1 line of rank 1:\n  | no data\n"))
+      << run.error;
+  EXPECT_EQ(call_command("launch -n 1 -- sh -c 'kill -SEGV $$'").code, 139);
+  EXPECT_EQ(call_command("launch -n 2 -- sh -c 'exit 42'").code, 42);
+}
+
+TEST(LaunchVerb, RestartsAreSaid) {
+  const Outcome run = call_command("launch -n 1 --restarts 1 -- sh -c 'exit $((1 - ESPALIER_RESTART))'");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_TRUE(run.error.ends_with(") ended with status 1\nall ranks start again, 1 of 1\n")) << run.error;
+}
+
+TEST(LaunchVerb, ChaosIsForTheFirstStart) {
+  const Outcome run = call_command(
+      "launch -n 1 --restarts 1 --chaos kill:0@step3 -- "
+      "sh -c 'echo \"<$ESPALIER_CHAOS>\"; exit $((1 - ESPALIER_RESTART))'");
+  EXPECT_EQ(run.output, "<kill:0@step3>\n<>\n");
+}
+
+TEST(LaunchVerb, WrongUseIsSaidBeforeAnythingStarts) {
+  const auto refused = [](const std::string& words, const std::string& text) {
+    const Outcome run = call_command("launch " + words);
+    EXPECT_EQ(run.code, 2) << words;
+    EXPECT_NE(run.error.find(text), std::string::npos) << words << "\n" << run.error;
+    EXPECT_EQ(run.output, "") << words;
+  };
+  refused("-n 2", "stand behind \"--\"");
+  refused("-n 2 --", "stand behind \"--\"");
+  refused("-n 2 echo started", "stand behind \"--\"");
+  refused("-- echo started", "--ranks is required");
+  refused("-n 0 -- echo started", "0 is not from 1 to 256");
+  refused("-n 257 -- echo started", "257 is not from 1 to 256");
+  refused("-n two -- echo started", "two");
+  refused("-n 2 -- no-such-program", "cannot run no-such-program: no folder of PATH has it [launch.program]");
+  refused("-n 2 -- /etc/passwd", "cannot run /etc/passwd: it is no file that may be executed");
+  refused("-n 2 --engine tcp -- echo started", "--engine");
+  refused("-n 2 --restarts -1 -- echo started", "--restarts");
+  for (const char* time : {"300", "0s", "-1s", "s", "5m", "infs", "nans", "1e9s"})
+    refused(cat("-n 2 --stall-after=", time, " -- echo started"), "[launch.stall]");
+  refused("-n 2 --chaos kill:2@step3 -- echo started", "[chaos.rank]");
+  refused("-n 2 --chaos kill:1 -- echo started", "[chaos.syntax]");
+}
+
+}  // namespace
+}  // namespace espalier::cli
