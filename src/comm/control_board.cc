@@ -9,7 +9,7 @@ namespace espalier {
 namespace {
 
 // "all-reduce 'gradients/2'".
-std::string call_text(const CollectiveRecord& record) {
+std::string named_call(const CollectiveRecord& record) {
   std::string out = record.kind;
   std::ranges::replace(out, '_', '-');
   return record.name.empty() ? out : cat(out, " '", record.name, "'");
@@ -30,7 +30,7 @@ std::optional<StageReport> report_of(const Board& board, int rank) {
     if (waits != records.end()) last = &*waits;
     out.number = last ? last->step : 0;
   }
-  if (last) out.collective = call_text(*last);
+  if (last) out.collective = named_call(*last);
   return out;
 }
 
@@ -39,7 +39,7 @@ std::string last_collective(const Board& board, int rank) {
   if (records.empty()) return {};
   const CollectiveRecord& last = records.back();
   const int64_t hundredths = std::max<int64_t>(0, monotonic_ns() - last.arrived_ns) / 10'000'000;
-  return cat("number ", last.sequence, ", ", call_text(last), " of step ", last.step, ", began ",
+  return cat("number ", last.sequence, ", ", named_call(last), " of step ", last.step, ", began ",
              hundredths / 100, ".", hundredths / 10 % 10, hundredths % 10, " s ago and is ",
              last.done_ns ? "done" : "not done");
 }

@@ -32,10 +32,10 @@ Weights weights_of(const Model& model, Logs logs) {
   return out;
 }
 
-struct Rows {
+struct TrainingRows {
   Tensor x, y;
 };
-Rows rows_for(int64_t count) {
+TrainingRows rows_for(int64_t count) {
   const Tensor x = random_normal({count, 12}, 7, 0);
   const Tensor scores = matmul(x, random_normal({12, 4}, 8, 0));
   return {x, argmax(scores, 1)};
@@ -44,7 +44,7 @@ Rows rows_for(int64_t count) {
 using Make = std::function<Sequential()>;
 using Compile = std::function<void(Model&)>;
 
-Weights fitted(const Make& make, const Compile& compile, const Rows& rows, FitOptions options,
+Weights fitted(const Make& make, const Compile& compile, const TrainingRows& rows, FitOptions options,
                const Strategy* strategy) {
   set_seed(3);
   std::optional<Strategy::Scope> scope;
@@ -129,7 +129,7 @@ std::vector<Case> cases() {
 }
 
 TEST(Strategies, MirroredTrainsAsOneDevice) {
-  const Rows rows = rows_for(50);
+  const TrainingRows rows = rows_for(50);
   for (const Case& each : cases()) {
     SCOPED_TRACE(each.name);
     const Weights one = fitted(each.make, each.compile, rows, each.options, nullptr);
@@ -145,7 +145,7 @@ TEST(Strategies, MirroredTrainsAsOneDevice) {
 }
 
 TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
-  const Rows rows = rows_for(50);
+  const TrainingRows rows = rows_for(50);
   for (const Case& each : cases()) {
     SCOPED_TRACE(each.name);
     for (const int world : {2, 3, 4}) {
@@ -165,7 +165,7 @@ TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
 
 // Workers begin with variables and an order of rows of their own; the first one's count.
 TEST(Strategies, TheFirstWorkerSaysWhereAllBegin) {
-  const Rows rows = rows_for(40);
+  const TrainingRows rows = rows_for(40);
   const FitOptions options{.epochs = 2, .batch_size = 8};
   const auto all = on_workers(3, [&](const Strategy& workers) {
     const auto scope = workers.scope();
@@ -187,7 +187,7 @@ Sequential normalized() {
 // Bits follow from the batch and the number of logical shards alone. 101 rows in batches of 50 end in one of
 // a single row, batches of 24 in one of five.
 TEST(LogicalShards, AnyNumberOfReplicasEndsInTheSameBits) {
-  const Rows rows = rows_for(101), others = rows_for(40);
+  const TrainingRows rows = rows_for(101), others = rows_for(40);
   for (const int64_t batch : {24, 50}) {
     SCOPED_TRACE(batch);
     const auto compile = [](Model& model) {
@@ -224,7 +224,7 @@ TEST(LogicalShards, AnyNumberOfReplicasEndsInTheSameBits) {
 
 // What shards find together is what the batch finds, but for rounding.
 TEST(LogicalShards, TrainAsTheWholeBatch) {
-  const Rows rows = rows_for(50);
+  const TrainingRows rows = rows_for(50);
   for (const int shards : {1, 3, 8, 64}) {
     SCOPED_TRACE(shards);
     const auto compile = [](int logical_shards) {
@@ -244,7 +244,7 @@ TEST(LogicalShards, TrainAsTheWholeBatch) {
 
 // With the statistics of all rows, normalisation on parts of a batch is that on the whole.
 TEST(Strategies, SynchronizedNormalizationIsThatOfTheBatch) {
-  const Rows rows = rows_for(50);
+  const TrainingRows rows = rows_for(50);
   const auto make = [](bool synchronized) {
     return [synchronized] {
       return Sequential{Dense({.units = 16, .use_bias = false}),
