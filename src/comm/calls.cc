@@ -25,7 +25,8 @@ uint64_t fingerprint(CallKind kind, const Collective& what) {
   return hash_combine(hash, static_cast<uint64_t>(kind) << 32 | static_cast<uint32_t>(what.root));
 }
 
-std::string call_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count, int root) {
+std::string collective_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count,
+                            int root) {
   std::string text(kind_name(kind));
   if (!name.empty()) text += cat(" \"", name, "\"");
   if (kind == CallKind::kBarrier || kind == CallKind::kAny) return text;

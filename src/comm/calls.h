@@ -19,7 +19,8 @@ std::string_view kind_name(CallKind kind);
 uint64_t fingerprint(CallKind kind, const Collective& what);
 
 // `all_reduce "gradients/1" of 1000 f32 sum`.
-std::string call_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count, int root);
+std::string collective_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count,
+                            int root);
 
 // What one rank calls.
 struct RankCall {

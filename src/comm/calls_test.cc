@@ -33,12 +33,12 @@ TEST(Calls, FingerprintsTellEachPropertyApart) {
 }
 
 TEST(Calls, TextsNameWhatIsCompared) {
-  EXPECT_EQ(call_text(CallKind::kAllReduce, "gradients/1", "f32 sum", 1000, 0),
+  EXPECT_EQ(collective_text(CallKind::kAllReduce, "gradients/1", "f32 sum", 1000, 0),
             "all_reduce \"gradients/1\" of 1000 f32 sum");
-  EXPECT_EQ(call_text(CallKind::kBroadcast, "w", "u8", 3, 2),
+  EXPECT_EQ(collective_text(CallKind::kBroadcast, "w", "u8", 3, 2),
             "collective_broadcast \"w\" of 3 u8 from rank 2");
-  EXPECT_EQ(call_text(CallKind::kBarrier, "epoch", "", 0, 0), "barrier \"epoch\"");
-  EXPECT_EQ(call_text(CallKind::kAny, "", "", 0, 0), "any");
+  EXPECT_EQ(collective_text(CallKind::kBarrier, "epoch", "", 0, 0), "barrier \"epoch\"");
+  EXPECT_EQ(collective_text(CallKind::kAny, "", "", 0, 0), "any");
 }
 
 TEST(Calls, TheOddOneComesFirst) {

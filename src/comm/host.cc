@@ -96,10 +96,10 @@ HostCommunicator::HostCommunicator(std::shared_ptr<BoardLayout> layout, std::uni
 
 HostCommunicator::~HostCommunicator() {
   if (calls_.empty() || !mismatch_.empty()) return;
-  abort(cat(
-      "rank ", rank_, " has left before ",
-      call_text(calls_[0].kind, calls_[0].name, calls_[0].type, calls_[0].what.count, calls_[0].what.root),
-      " was done"));
+  abort(cat("rank ", rank_, " has left before ",
+            collective_text(calls_[0].kind, calls_[0].name, calls_[0].type, calls_[0].what.count,
+                            calls_[0].what.root),
+            " was done"));
 }
 
 std::shared_ptr<std::byte[]> HostCommunicator::allocate(size_t bytes) {
@@ -237,8 +237,8 @@ void HostCommunicator::raise_mismatch(uint64_t sequence) {
   for (int peer = 0; peer < world_; ++peer) {
     const CallCell& cell = layout_->call(peer, sequence);
     calls.push_back(
-        {cell.fingerprint.load(), call_text(static_cast<CallKind>(cell.kind.load()), cell.name.load(),
-                                            cell.type.load(), cell.count.load(), cell.root.load())});
+        {cell.fingerprint.load(), collective_text(static_cast<CallKind>(cell.kind.load()), cell.name.load(),
+                                                  cell.type.load(), cell.count.load(), cell.root.load())});
   }
   mismatch_ = mismatch_text(calls);
   throw RunError("comm.mismatch", mismatch_);

@@ -15,10 +15,10 @@ namespace espalier {
 namespace {
 
 // Both sides of one line of the cache, of what travels with an announcement, and of 64 KiB.
-constexpr size_t kCounts[] = {0, 1, 3, 7, 16, 17, 255, 256, 257, 511, 512, 513, 16383, 16384, 16385};
+constexpr size_t kCounts[] = {0, 1, 3, 7, 16, 17, 255, 256, 257, 511, 512, 513, 16383, 16385};
 
 TEST(LocalRanks, GiveWhatOneLoopGives) {
-  for (int world = 1; world <= 8; ++world)
+  for (const int world : {1, 2, 3, 5, 8})
     on_threads(local_communicators(world), [&](Communicator& ranks, ThreadPool& pool) {
       uint64_t round = 0;
       for (const size_t count : kCounts) run_cases(ranks, pool, count, round += 2, true);
@@ -33,7 +33,7 @@ TEST(LocalRanks, SlowMegabytes) {
     });
 }
 
-TEST(LocalRanks, SlowRoundsWithDelays) {
+TEST(LocalRanks, RoundsWithDelays) {
   for (const int world : {2, 4, 7})
     on_threads(local_communicators(world), [&](Communicator& ranks, ThreadPool& pool) {
       Philox random(static_cast<uint64_t>(ranks.rank()));

@@ -50,25 +50,35 @@ T fold(T sum, T value) {
 }
 template <class T>
 void fold_ranks(std::byte* to, const std::byte* const* from, int ranks, size_t count) {
+  const auto of = [&](int rank) { return reinterpret_cast<const T*>(from[rank]); };
   for (size_t i = 0; i < count; ++i) {
-    T sum, value;
-    std::memcpy(&sum, from[0] + i * sizeof(T), sizeof(T));
-    for (int rank = 1; rank < ranks; ++rank) {
-      std::memcpy(&value, from[rank] + i * sizeof(T), sizeof(T));
-      sum = fold(sum, value);
-    }
-    std::memcpy(to + i * sizeof(T), &sum, sizeof(T));
+    T sum = of(0)[i];
+    for (int rank = 1; rank < ranks; ++rank) sum = fold(sum, of(rank)[i]);
+    reinterpret_cast<T*>(to)[i] = sum;
   }
 }
+
+// Cut from one table of a prime length, since draws take longer than what is tested.
 template <class T>
 std::vector<T> values_of(int rank, size_t count, uint64_t round) {
-  Philox random(1000 * round + static_cast<uint64_t>(rank));
-  std::vector<T> values(count);
-  for (T& value : values) {
-    if constexpr (std::is_floating_point_v<T>)
-      value = std::ldexp(static_cast<T>(random.uniform()) - T(0.5), static_cast<int>(random.below(40)));
-    else
-      value = static_cast<T>(random.below(1u << 30));
+  static const std::vector<T> table = [] {
+    Philox random(7);
+    std::vector<T> values(10'007);
+    for (T& value : values) {
+      if constexpr (std::is_floating_point_v<T>)
+        value = std::ldexp(static_cast<T>(random.uniform()) - T(0.5), static_cast<int>(random.below(40)));
+      else
+        value = static_cast<T>(random.below(1u << 30));
+    }
+    return values;
+  }();
+  std::vector<T> values;
+  values.reserve(count);
+  for (size_t at = (1'009 * static_cast<uint64_t>(rank) + 101 * round) % table.size(); values.size() < count;
+       at = 0) {
+    const size_t some = std::min(count - values.size(), table.size() - at);
+    values.insert(values.end(), table.begin() + static_cast<ptrdiff_t>(at),
+                  table.begin() + static_cast<ptrdiff_t>(at + some));
   }
   return values;
 }

@@ -78,8 +78,8 @@ class Processes {
 
 std::vector<int> all_well(int world) { return std::vector<int>(static_cast<size_t>(world), 0); }
 
-TEST(SharedRanks, SlowGiveWhatOneLoopGives) {
-  for (const int world : {1, 2, 3, 5, 8}) {
+TEST(SharedRanks, GiveWhatOneLoopGives) {
+  for (const int world : {1, 2, 5}) {
     Processes ranks(world, [](Communicator& rank, ThreadPool& pool) {
       uint64_t round = 0;
       for (const bool in_place : {true, false})
@@ -98,7 +98,7 @@ TEST(SharedRanks, SlowMegabytesInPlaceAndStaged) {
   EXPECT_EQ(ranks.wait(), all_well(3));
 }
 
-TEST(SharedRanks, SlowRoundsWithDelaysOfMoreRanksThanProcessors) {
+TEST(SharedRanks, RoundsWithDelaysOfMoreRanksThanProcessors) {
   Processes ranks(6, [](Communicator& rank, ThreadPool& pool) {
     Philox random(static_cast<uint64_t>(rank.rank()));
     for (uint64_t round = 0; round < 60; ++round) {
