@@ -76,6 +76,7 @@ struct RunLists {
   std::vector<ArrayView> inputs;
   std::vector<MutableArrayView> outputs;
   std::vector<Tensor> next;  // of updated variables; undefined where the array itself is written
+  bool has_next = false;     // one is defined
 };
 
 // What one call needs at a time: the plan it ran last, and its lists.
@@ -93,6 +94,7 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
   call.inputs.clear();
   call.outputs.clear();
   call.next.clear();
+  call.has_next = false;
   for (const Tensor& argument : arguments) call.inputs.push_back({&argument.type(), argument.bytes()});
   for (const VariablePtr& variable : program.variables)
     call.inputs.push_back({&variable->type, variable->value.bytes()});
@@ -111,6 +113,7 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
       call.next.emplace_back();
     } else {
       call.next.push_back(fresh(variable->type));
+      call.has_next = true;
     }
   }
   run(executable, call.inputs, call.outputs, context);
@@ -118,6 +121,7 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
 }
 
 void keep_next(const TracedGraph& program, RunLists& call) {
+  if (!call.has_next) return;
   for (size_t i = 0; i < program.updated.size(); ++i) {
     if (call.next[i].defined()) program.updated[i]->value = std::move(call.next[i]);
   }

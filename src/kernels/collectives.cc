@@ -128,12 +128,12 @@ bool meet_ranks(const KernelCall& call, Communicator& communicator, const Collec
 void run_all_reduce(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
   for (size_t i = 0; i < p.bytes.size(); ++i) {
-    std::byte* const place = call.exchange + p.offsets[i];
+    std::byte* const place = call.workspace + p.offsets[i];
     if (p.bytes[i] && call.in[i] != place) std::memcpy(place, call.in[i], p.bytes[i]);
   }
   bool failed = false;
   Communicator* const communicator = peers(call, p, failed);
-  if (communicator) meet_ranks(call, *communicator, p.what, call.exchange, nullptr);
+  if (communicator) meet_ranks(call, *communicator, p.what, call.workspace, nullptr);
 }
 
 // Each rank's operands, one behind the other as ranks give them, are put together along the axis.
@@ -173,9 +173,9 @@ void run_reduce_scatter(const KernelCall& call) {
   const size_t part = p.bytes[0] / p.ranks;
   for (size_t k = 0; k < p.outer[0]; ++k) {
     for (size_t rank = 0; rank < p.ranks; ++rank, in += p.row[0])
-      std::memcpy(call.exchange + rank * part + k * p.row[0], in, p.row[0]);
+      std::memcpy(call.workspace + rank * part + k * p.row[0], in, p.row[0]);
   }
-  meet_ranks(call, *communicator, p.what, call.exchange, call.out[0]);
+  meet_ranks(call, *communicator, p.what, call.workspace, call.out[0]);
 }
 
 void run_collective_broadcast(const KernelCall& call) {
@@ -202,7 +202,7 @@ PreparedKernel prepare_all_reduce(const KernelSite& site) {
   const size_t bytes = params->offsets.back() + padded(params->bytes.back());
   params->what.count = bytes / params->what.element;
   finish(*params);
-  return {.run = run_all_reduce, .params = params, .exchange = bytes};
+  return {.run = run_all_reduce, .params = params, .workspace = bytes, .exchange = true};
 }
 
 PreparedKernel prepare_all_gather(const KernelSite& site) {
@@ -228,7 +228,8 @@ PreparedKernel prepare_reduce_scatter(const KernelSite& site) {
   params->what.count = params->bytes[0] / params->what.element;
   cut_along(*params, *site.outputs[0], read_integer(site.attributes, "scatter_dimension"));
   finish(*params);
-  return {.run = run_reduce_scatter, .params = params, .exchange = padded(params->bytes[0])};
+  return {
+      .run = run_reduce_scatter, .params = params, .workspace = padded(params->bytes[0]), .exchange = true};
 }
 
 PreparedKernel prepare_collective_broadcast(const KernelSite& site) {

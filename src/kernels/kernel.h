@@ -25,8 +25,7 @@ struct KernelCall {
   const void* const* in;
   void* const* out;
   std::byte* workspace;
-  std::byte* exchange = nullptr;  // memory that other ranks reach (Communicator::allocate)
-  Follower follower = {};         // for kernels that take one: called for every element once, on any thread
+  Follower follower = {};  // for kernels that take one: called for every element once, on any thread
 
   ThreadPool& pool() const { return context->pool; }
 };
@@ -54,7 +53,7 @@ struct PreparedKernel {
   // Output i may be written over input i, element by element, for i below this number.
   size_t in_place = 0;
   bool takes_follower = false;
-  size_t exchange = 0;  // bytes of KernelCall::exchange
+  bool exchange = false;  // its workspace lies in memory that other ranks reach (Communicator::allocate)
 };
 
 // The kernel for a call; `run` is null when there is none.

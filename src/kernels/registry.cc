@@ -13,7 +13,6 @@ using Prepare = PreparedKernel (*)(const KernelSite&);
 struct Entry {
   const OpDef* op;
   Prepare f32 = nullptr, bf16 = nullptr, f16 = nullptr, i32 = nullptr;
-  Prepare any = nullptr;  // of every dtype
 };
 
 template <PreparedKernel (*kPrepare)(const KernelSite&)>
@@ -56,17 +55,21 @@ const Entry kEntries[] = {
      .bf16 = prepare_slice,
      .f16 = prepare_slice,
      .i32 = prepare_slice},
-    {.op = &op_all_reduce, .any = prepare_all_reduce},
-    {.op = &op_all_gather, .any = prepare_all_gather},
-    {.op = &op_reduce_scatter, .any = prepare_reduce_scatter},
-    {.op = &op_collective_broadcast, .any = prepare_collective_broadcast},
     {.op = &op_pad, .f32 = prepare_pad, .bf16 = prepare_pad, .f16 = prepare_pad, .i32 = prepare_pad},
 };
 
+// Those of collectives, of every dtype.
+Prepare find_collective(const OpDef& op) {
+  if (&op == &op_all_reduce) return prepare_all_reduce;
+  if (&op == &op_all_gather) return prepare_all_gather;
+  if (&op == &op_reduce_scatter) return prepare_reduce_scatter;
+  return &op == &op_collective_broadcast ? prepare_collective_broadcast : nullptr;
+}
+
 Prepare find_kernel(const OpDef& op, DType dtype) {
+  if (op.fallible) return find_collective(op);
   for (const Entry& entry : kEntries) {
     if (entry.op != &op) continue;
-    if (entry.any) return entry.any;
     switch (dtype) {
       case DType::kF32:
         return entry.f32;

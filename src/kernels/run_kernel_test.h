@@ -49,7 +49,7 @@ std::vector<Literal> run_kernel(const Graph& graph, std::span<const Literal> inp
   }
   const Buffer workspace = allocate_buffer(kernel.workspace);
   kernel.run({&RunContext::current(), nullptr, kernel.params.get(), in.data(), out.data(), workspace.get(),
-              nullptr, follower_of(kernel, out)});
+              follower_of(kernel, out)});
   return results;
 }
 inline std::vector<Literal> run_kernel(const Graph& graph, std::span<const Literal> inputs) {

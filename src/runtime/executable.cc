@@ -145,7 +145,7 @@ void run(const Executable& executable, std::span<const ArrayView> inputs,
   const Executable::Plan& plan = executable.plan();
   check_signature(*plan.graph, inputs, outputs);
   std::unique_ptr<RunState> state = plan.idle.take();
-  const bool elsewhere = state && plan.exchange_bytes && state->communicator != context.communicator;
+  const bool elsewhere = plan.exchanges && state && state->communicator != context.communicator;
   if (!state || elsewhere) state = std::make_unique<RunState>(plan, context);
   check_overlap(plan, *state, inputs, outputs);
   FloatEnvironment mode;

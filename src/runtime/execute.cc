@@ -126,7 +126,7 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
     Few<const void*> in(in_count);
     for (size_t i = 0; i < in_count; ++i) in[i] = call.inputs[i].node()->dense().raw();
     const Buffer workspace = allocate_buffer(kernel.workspace);
-    kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get(), nullptr});
+    kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get()});
   } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0], context.pool)) {
     Few<ArrayView> views(in_count);
     for (size_t i = 0; i < in_count; ++i) views[i] = {types[i], call.inputs[i].node()->dense().raw()};

@@ -55,6 +55,7 @@ class Planner {
     }
     copy_outputs();
     plan_->arena_bytes = arena_.extent();
+    plan_->exchanges |= plan_->exchange_bytes > 0;
     if (options_.check) check_live_ranges(plan_->live_ranges);
     return std::move(plan_);
   }
@@ -431,24 +432,26 @@ class Planner {
       outputs.push_back(place_[value]);
     }
     if (kernel.run) {
-      if (kernel.workspace) {
+      Ref workspace{kArenaSlot, 0};
+      if (kernel.exchange) {
+        const auto in_place = exchange_of_.find(unit);
+        const bool apart = in_place == exchange_of_.end();
+        workspace = {kExchangeSlot, apart ? plan_->exchange_bytes : in_place->second};
+        if (apart) plan_->exchange_bytes += (kernel.workspace + 63) / 64 * 64;
+      } else if (kernel.workspace) {
         out.workspace_bytes = kernel.workspace;
-        out.workspace_offset = arena_.allocate(kernel.workspace);
+        out.workspace_offset = workspace.offset = arena_.allocate(kernel.workspace);
         record(out.workspace_offset, kernel.workspace, unit, unit, false);
       }
-      const auto exchange = exchange_of_.find(unit);
-      Ref reached{kArenaSlot, 0};
-      if (kernel.exchange) {
-        const bool in_place = exchange != exchange_of_.end();
-        reached = {kExchangeSlot, in_place ? exchange->second : plan_->exchange_bytes};
-        if (!in_place) plan_->exchange_bytes += (kernel.exchange + 63) / 64 * 64;
-      }
-      out.step = kernel_step(*plan_, kernel, inputs, outputs, {kArenaSlot, out.workspace_offset}, reached);
+      out.step = kernel_step(*plan_, kernel, inputs, outputs, workspace);
       out.takes_follower = kernel.takes_follower;
       if (kernel.params) plan_->params.push_back(std::move(kernel.params));
     } else {
       const auto first_region = static_cast<uint32_t>(plan_->regions.size());
-      for (const GraphPtr& region : graph_.regions(node)) plan_->regions.push_back(compile(region, options_));
+      for (const GraphPtr& region : graph_.regions(node)) {
+        plan_->regions.push_back(compile(region, options_));
+        plan_->exchanges |= plan_->regions.back()->plan().exchanges;
+      }
       out.step = reference_step(*plan_, node, inputs, outputs, first_region);
       out.reference_ops = 1;
     }

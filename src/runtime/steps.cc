@@ -83,15 +83,15 @@ struct KernelBlock {
   const void* params;
   uint32_t input_count, output_count;
   const Ref* refs;
-  Ref workspace, exchange;
+  Ref workspace;
 };
 
 void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follower& follower) {
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
-  block.run({frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace),
-             frame.at(block.exchange), follower});
+  block.run(
+      {frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), follower});
 }
 void run_kernel(const void* memory, const Frame& frame) {
   run_kernel_before(*static_cast<const KernelBlock*>(memory), frame, {});
@@ -163,15 +163,14 @@ Step reference_step(Executable::Plan& plan, const Node& node, std::span<const Re
 }
 
 Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
-                 std::span<const Ref> outputs, Ref workspace, Ref exchange) {
+                 std::span<const Ref> outputs, Ref workspace) {
   auto* block = plan.blocks.make<KernelBlock>();
   *block = {kernel.run,
             kernel.params.get(),
             static_cast<uint32_t>(inputs.size()),
             static_cast<uint32_t>(outputs.size()),
             join(plan.blocks, inputs, outputs),
-            workspace,
-            exchange};
+            workspace};
   plan.max_operands = std::max({plan.max_operands, inputs.size(), outputs.size()});
   return {run_kernel, block};
 }

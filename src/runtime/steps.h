@@ -10,7 +10,7 @@ namespace espalier {
 Step reference_step(Executable::Plan& plan, const Node& node, std::span<const Ref> inputs,
                     std::span<const Ref> outputs, uint32_t first_region);
 Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
-                 std::span<const Ref> outputs, Ref workspace, Ref exchange);
+                 std::span<const Ref> outputs, Ref workspace);
 // A kernel's step, then the tile program `tiles` over its result: part by part if it `takes_follower`.
 Step followed_step(Executable::Plan& plan, Step kernel, bool takes_follower, Step tiles);
 // Nothing happens when both are one place.

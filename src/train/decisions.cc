@@ -2,8 +2,7 @@
 
 namespace espalier {
 
-Decisions agreed(const Decisions& mine, const RunContext& context) {
-  if (!context.communicator) return mine;
+Decisions agreed_with_others(const Decisions& mine, const RunContext& context) {
   const uint32_t bits = context.communicator->any(static_cast<uint32_t>(mine.end_of_data) | mine.stop << 1U |
                                                   mine.save << 2U | mine.diverged << 3U | mine.go << 4U);
   return {(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0, (bits & 8U) != 0, (bits & 16U) != 0};

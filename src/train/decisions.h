@@ -17,6 +17,9 @@ struct Decisions {
 
 // What holds on any rank of the context, `mine` on this one. The same on all of them, so that none waits for
 // another in a step, a save or an end that the other does not make.
-Decisions agreed(const Decisions& mine, const RunContext& context);
+Decisions agreed_with_others(const Decisions& mine, const RunContext& context);
+inline Decisions agreed(const Decisions& mine, const RunContext& context) {
+  return context.communicator ? agreed_with_others(mine, context) : mine;
+}
 
 }  // namespace espalier

@@ -43,7 +43,10 @@ class EagerTransaction final : public Assignments, Recorder {
 }  // namespace
 
 TrainStep::TrainStep(Body eager, std::unique_ptr<StepProgram> traced, Options options)
-    : eager_(std::move(eager)), traced_(std::move(traced)), options_(std::move(options)) {}
+    : eager_(std::move(eager)),
+      traced_(std::move(traced)),
+      options_(std::move(options)),
+      pads_(traced_->pads()) {}
 
 TrainStep::Flags TrainStep::run_traced(std::span<const Tensor> arguments) const {
   const std::vector<Tensor> flags = traced_->run(arguments);
@@ -67,7 +70,8 @@ TrainStep::Flags TrainStep::run_eagerly(std::span<const Tensor> arguments) const
 }
 
 bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
-  const std::vector<Tensor> padded = traced_->padded(arguments);
+  std::vector<Tensor> padded;
+  if (pads_) padded = traced_->padded(arguments);
   if (!padded.empty()) arguments = padded;
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {

@@ -87,6 +87,7 @@ class TrainStep {
   Body eager_;
   std::unique_ptr<StepProgram> traced_;
   Options options_;
+  bool pads_;
 };
 
 struct Model::Training {

@@ -22,7 +22,9 @@ class StepProgram {
   // The program for rows like these, after a rewrite or pass, as TracedFunction::graph() has it.
   virtual std::shared_ptr<const Graph> graph(std::span<const Tensor> rows,
                                              const std::string& after) const = 0;
-  // Rows of weight 0 behind these, if a run needs more than there are; none if it does not.
+  // Whether a run may need more rows than there are: then those that padded() gives, with rows of weight 0
+  // behind them, or none where these do.
+  virtual bool pads() const { return false; }
   virtual std::vector<Tensor> padded(std::span<const Tensor>) const { return {}; }
 };
 

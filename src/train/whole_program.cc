@@ -29,6 +29,7 @@ class OnReplicas final : public StepProgram {
   std::shared_ptr<const Graph> graph(std::span<const Tensor> rows, const std::string& after) const override {
     return program_.graph(replicas_->arguments(rows), after);
   }
+  bool pads() const override { return true; }
   std::vector<Tensor> padded(std::span<const Tensor> rows) const override { return replicas_->padded(rows); }
 
  private:
