@@ -1,6 +1,7 @@
 // fit on the user's own sources: runs that are killed go on where they were, and read nothing that is before.
 #include <charconv>
 #include <filesystem>
+#include <mutex>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +21,8 @@ namespace {
 
 // What the sources of one process were asked for: numbers of elements, in order.
 struct ReadNumbers {
+  // An iterator that is restored reads while the threads of the one before still fetch ahead.
+  std::mutex mutex;
   std::vector<int64_t> numbers;
   int64_t opened = 0;
 };
@@ -30,12 +33,16 @@ class DealtRows final : public DataSource {
   static constexpr int64_t kRows = 90;
   DealtRows(DataShard shard, bool by_bytes, std::shared_ptr<ReadNumbers> reads)
       : next_(shard.index), step_(shard.count), by_bytes_(by_bytes), reads_(std::move(reads)) {
+    const std::lock_guard hold(reads_->mutex);
     ++reads_->opened;
   }
   std::optional<Tensors> next() override {
     if (next_ >= kRows) return std::nullopt;
     const int64_t i = std::exchange(next_, next_ + step_);
-    reads_->numbers.push_back(i);
+    {
+      const std::lock_guard hold(reads_->mutex);
+      reads_->numbers.push_back(i);
+    }
     const auto a = static_cast<float>(i % 7) - 3, b = static_cast<float>(i % 5) - 2;
     return Tensors{Tensor::of<float>({a, b, 1}), Tensor::of<float>({a * a - b})};
   }
@@ -75,7 +82,8 @@ struct FitSourceProgram {
   static constexpr int kEpochs = 4;
   std::vector<std::vector<std::byte>> run(int64_t dies_after, uint64_t seed) const {
     set_seed(seed);
-    *reads = {};
+    reads->numbers.clear();
+    reads->opened = 0;
     Dataset data = Dataset::from_source(
         [*this](DataShard shard, uint64_t) { return std::make_unique<DealtRows>(shard, by_bytes, reads); },
         {.shards = shards});
