@@ -9,25 +9,12 @@
 
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "espalier/function.h"
 #include "espalier/run_context.h"
-#include "espalier/tensor.h"
 
 namespace espalier {
 
-class Dataset;
 class Replicas;
-
-// One value on each replica of this process, in the order of ranks.
-struct PerReplica {
-  std::vector<Tensor> values;
-};
-
-enum class ReduceOp : uint8_t { kSum, kMean };
 
 // A handle; copies share. Replicas are counted over all workers, and each has an equal part of the rows of a
 // batch, or one row less.
@@ -93,8 +80,9 @@ struct MultiWorkerOptions {
 // the only worker.
 class MultiWorkerMirrored : public Strategy {
  public:
-  // Takes its place from the current RunContext if that has a communicator, else from the environment
-  // (docs/distributed.md). Raises ValueError[strategy.environment] for one that says half of it.
+  // Takes its place from the current RunContext if that has a communicator, else from what
+  // `espalier launch` has put into the environment. Raises ValueError[strategy.environment] for one that says
+  // half of it.
   explicit MultiWorkerMirrored(MultiWorkerOptions options = {}, Location at = Location::here());
 };
 

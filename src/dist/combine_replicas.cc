@@ -1,7 +1,7 @@
 #include "dist/combine_replicas.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 
 #include "base/format.h"
 #include "dist/header.h"
@@ -11,11 +11,6 @@
 
 namespace espalier {
 namespace {
-
-bool is_gradient(const NamedTensor& result) { return result.name.starts_with("gradient/"); }
-bool is_sum(const NamedTensor& result) {
-  return result.name == "loss_sum" || result.name == "loss_weight" || result.name.starts_with("loss_sum/");
-}
 
 // Results that one all_reduce takes, as places in a list of results.
 struct Bucket {
@@ -29,7 +24,7 @@ struct Bucket {
 std::vector<Bucket> buckets_of(const NamedTensors& results, const CombineOptions& options) {
   std::vector<Bucket> out;
   for (size_t i = results.size(); i-- > 0;) {
-    if (!is_gradient(results[i])) continue;
+    if (!is_gradient(results[i].name)) continue;
     const TensorType& type = results[i].value.type();
     const auto of_dtype = [&](const Bucket& bucket) { return bucket.dtype == type.dtype; };
     const auto last = std::find_if(out.rbegin(), out.rend(), of_dtype);
@@ -55,6 +50,10 @@ void reduce_gradients(NamedTensors& results, const CombineOptions& options) {
 
 }  // namespace
 
+bool is_loss_sum(std::string_view result) {
+  return result == "loss_sum" || result == "loss_weight" || result.starts_with("loss_sum/");
+}
+
 Rewrite combine_replicas(const CombineOptions& options) {
   const auto run = [options](const TracedGraph& program, bool again) {
     Rewritten out;
@@ -64,7 +63,7 @@ Rewrite combine_replicas(const CombineOptions& options) {
           step.assign_updates();
           Header header(options.world);
           for (const NamedTensor& result : step.results) {
-            if (is_sum(result)) header.add(result.name, result.value, Combination::kSum);
+            if (is_loss_sum(result.name)) header.add(result.name, result.value, Combination::kSum);
           }
           for (const TracedObservation& observed : program.observations) {
             for (const std::string& name : observed.increments)
@@ -72,7 +71,7 @@ Rewrite combine_replicas(const CombineOptions& options) {
           }
           header.exchange();
           for (NamedTensor& result : step.results) {
-            if (is_sum(result)) result.value = header.combined(result.name);
+            if (is_loss_sum(result.name)) result.value = header.combined(result.name);
           }
           const auto place_of = [&](const std::string& name) -> Tensor& {
             return std::ranges::find(step.results, name, &NamedTensor::name)->value;
@@ -92,12 +91,11 @@ Rewrite combine_replicas(const CombineOptions& options) {
   return {"strategy", run};
 }
 
-void require_equal_updates(const TracedGraph& program, std::span<const std::string> equal) {
+void require_equal_updates(const TracedGraph& program) {
   const Graph& graph = *program.graph;
   std::vector<bool> differs(graph.value_count());
   for (const GraphInput& input : graph.inputs()) {
-    if (input.kind == InputKind::kArgument && std::ranges::find(equal, input.name) == equal.end())
-      differs[input.value] = true;
+    if (input.kind == InputKind::kArgument) differs[input.value] = true;
   }
   const std::array<const OpDef*, 3> makes_equal{&op_all_reduce, &op_all_gather, &op_collective_broadcast};
   for (const Node& node : graph.nodes()) {

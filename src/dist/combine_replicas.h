@@ -12,6 +12,9 @@ struct CombineOptions {
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;
 };
 
+// Whether a result of a step of this name adds up over parts of the rows: a sum of losses, or their weight.
+bool is_loss_sum(std::string_view result);
+
 // Stands behind add_gradients, or the trace where nothing is differentiated. What replicas find on their own
 // rows becomes what all of them found: "gradient/PATH" the sum, in buckets of one all_reduce each, those of
 // the last layers first; "loss_sum", "loss_weight" and "loss_sum/NAME" the sum, "loss" their quotient;
@@ -20,8 +23,7 @@ struct CombineOptions {
 Rewrite combine_replicas(const CombineOptions& options);
 
 // Raises ValueError[strategy.variable] where a new value of a variable depends on what differs between
-// replicas: their rows, or their place. `program` has passed all rewrites; of its arguments only `equal` have
-// one value on all of them.
-void require_equal_updates(const TracedGraph& program, std::span<const std::string> equal);
+// replicas: arguments, and the place of a replica.
+void require_equal_updates(const TracedGraph& program);
 
 }  // namespace espalier

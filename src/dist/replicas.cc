@@ -17,8 +17,8 @@ thread_local std::shared_ptr<Replicas> innermost_replicas;
 
 }  // namespace
 
-Replicas::Replicas(std::string name, std::vector<Place> places, bool workers, CombineOptions options)
-    : name_(std::move(name)), workers_(workers), combine_(options), worker_(places.at(0).worker) {
+Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions options)
+    : workers_(workers), combine_(options), worker_(places.at(0).worker) {
   const RunContext& current = RunContext::current();
   for (Place& place : places) {
     contexts_.push_back(std::make_unique<RunContext>(RunContextOptions{

@@ -11,6 +11,7 @@
 #include "dist/combine_replicas.h"
 #include "dist/replica_threads.h"
 #include "dist/worker.h"
+#include "espalier/function.h"
 #include "espalier/strategy.h"
 
 namespace espalier {
@@ -23,9 +24,8 @@ class Replicas {
     std::shared_ptr<Worker> worker = {};         // whose communicator that is
   };
   // Replicas of this process, which have neighbouring ranks. `workers`: whether other processes have others.
-  Replicas(std::string name, std::vector<Place> places, bool workers, CombineOptions options);
+  Replicas(std::vector<Place> places, bool workers, CombineOptions options);
 
-  const std::string& name() const { return name_; }
   int world() const { return combine_.world; }
   int first() const { return first_; }
   int count() const { return static_cast<int>(contexts_.size()); }
@@ -53,10 +53,9 @@ class Replicas {
 
   // What stands between the gradients of a step and its update; null where there is one replica.
   std::shared_ptr<const Rewrite> rewrite() const;
-  // A program of a step takes rows (x, y, weights), and behind them place(): where the first of them stands
-  // in the batch.
+  // A program of a step takes rows (x, y, weights), and behind them kPlace, i64[]: where the first of them
+  // stands in the batch.
   static constexpr const char* kPlace = "place";
-  static TensorType place_type() { return {DType::kI64, {}}; }
   // Rows of weight 0 behind those of a batch that has fewer rows than there are replicas. `rows`: tensors of
   // equal first axes, the last one their weights. Nothing where it has enough.
   std::vector<Tensor> padded(std::span<const Tensor> rows) const;
@@ -75,7 +74,6 @@ class Replicas {
  private:
   std::vector<Tensor> arguments_of(std::span<const Tensor> rows, int rank) const;
 
-  const std::string name_;
   std::vector<std::shared_ptr<Communicator>> communicators_;
   std::vector<std::unique_ptr<RunContext>> contexts_;
   const bool workers_;

@@ -10,7 +10,7 @@
 namespace espalier::strategy {
 
 OneDevice::OneDevice()
-    : Strategy(std::make_shared<Replicas>("one", std::vector<Replicas::Place>(1), false, CombineOptions{})) {}
+    : Strategy(std::make_shared<Replicas>(std::vector<Replicas::Place>(1), false, CombineOptions{})) {}
 
 Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
   const CallScope scope(at);
@@ -24,7 +24,7 @@ Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
   for (size_t i = 0; i < places.size(); ++i)
     places[i] = {devices > 1 ? ranks[i] : nullptr, std::max(threads() / devices, 1)};
   replicas_ = std::make_shared<Replicas>(
-      "mirrored", std::move(places), false,
+      std::move(places), false,
       CombineOptions{.first_bucket = options.first_bucket, .bucket = options.bucket});
 }
 
@@ -44,7 +44,7 @@ MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at
     // Cores are shared out among the ranks of a host, unless a mask says which are this one's.
     places[0].threads = std::max(threads() / places[0].communicator->world(), 1);
   }
-  replicas_ = std::make_shared<Replicas>("multiworker", std::move(places), true, combine);
+  replicas_ = std::make_shared<Replicas>(std::move(places), true, combine);
 }
 
 }  // namespace espalier::strategy

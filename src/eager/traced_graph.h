@@ -26,6 +26,9 @@ struct TracedObservation {
   std::vector<std::string> increments;
 };
 
+// Whether a result of this name is a gradient: add_gradients() calls it "gradient/" and its variable.
+inline bool is_gradient(std::string_view result) { return result.starts_with("gradient/"); }
+
 // A graph of arguments, then variables; it gives results, then new values of variables.
 struct TracedGraph {
   std::shared_ptr<const Graph> graph;

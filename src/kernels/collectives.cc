@@ -55,8 +55,6 @@ Collective::Reduce reduction(Reducer reducer, DType dtype) {
   return out;
 }
 
-size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // Nothing for groups of a part of the ranks, for which there is no kernel.
 std::shared_ptr<CollectiveParams> all_ranks(const KernelSite& site, Collective::Kind kind) {
   auto out = std::make_shared<CollectiveParams>();
@@ -76,7 +74,7 @@ std::shared_ptr<CollectiveParams> all_ranks(const KernelSite& site, Collective::
   for (const TensorType* type : site.inputs) {
     out->bytes.push_back(type->bytes());
     out->offsets.push_back(
-        out->offsets.empty() ? 0 : out->offsets.back() + padded(out->bytes[out->bytes.size() - 2]));
+        out->offsets.empty() ? 0 : out->offsets.back() + exchange_room(out->bytes[out->bytes.size() - 2]));
   }
   return out;
 }
@@ -199,7 +197,7 @@ PreparedKernel prepare_all_reduce(const KernelSite& site) {
   const auto params = all_ranks(site, Collective::Kind::kAllReduce);
   if (!params) return {};
   set_reducer(*params, site);
-  const size_t bytes = params->offsets.back() + padded(params->bytes.back());
+  const size_t bytes = params->offsets.back() + exchange_room(params->bytes.back());
   params->what.count = bytes / params->what.element;
   finish(*params);
   return {.run = run_all_reduce, .params = params, .workspace = bytes, .exchange = true};
@@ -228,8 +226,10 @@ PreparedKernel prepare_reduce_scatter(const KernelSite& site) {
   params->what.count = params->bytes[0] / params->what.element;
   cut_along(*params, *site.outputs[0], read_integer(site.attributes, "scatter_dimension"));
   finish(*params);
-  return {
-      .run = run_reduce_scatter, .params = params, .workspace = padded(params->bytes[0]), .exchange = true};
+  return {.run = run_reduce_scatter,
+          .params = params,
+          .workspace = exchange_room(params->bytes[0]),
+          .exchange = true};
 }
 
 PreparedKernel prepare_collective_broadcast(const KernelSite& site) {

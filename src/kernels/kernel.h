@@ -58,6 +58,8 @@ struct PreparedKernel {
 
 // The kernel for a call; `run` is null when there is none.
 PreparedKernel prepare_kernel(const KernelSite& site);
+// What `bytes` of an operand take up there: the next one begins at a multiple of 64.
+constexpr size_t exchange_room(size_t bytes) { return (bytes + 63) / 64 * 64; }
 // Whether operand i and result i of `op` are one array in memory that other ranks reach, and those of a call
 // lie there one behind the other.
 bool exchanges_in_place(const OpDef& op);

@@ -107,10 +107,24 @@ Tensor batch_expand(const BatchContext& c, size_t i) {
   return broadcast_to(c.in(i), shape);
 }
 
+std::vector<Tensor> batch_expand_all(const BatchContext& c) {
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < c.inputs.size(); ++i) out.push_back(batch_expand(c, i));
+  return out;
+}
+
 void batch_elementwise(BatchContext& c) {
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
-  c.outputs = emit_all(c.op, c.attributes_ptr, inputs, c.regions);
+  c.outputs = emit_all(c.op, c.attributes_ptr, batch_expand_all(c), c.regions);
+}
+
+WantedCotangents wanted_cotangents(const GradientContext& c) {
+  WantedCotangents out;
+  for (size_t i = 0; i < c.cotangents.size(); ++i) {
+    if (!c.wants(i) || !c.cotangents[i].defined()) continue;
+    out.positions.push_back(i);
+    out.cotangents.push_back(c.cotangents[i]);
+  }
+  return out;
 }
 
 }  // namespace espalier

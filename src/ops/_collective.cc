@@ -132,10 +132,4 @@ bool is_collective(const OpDef& op) {
   return std::find(std::begin(all), std::end(all), &op) != std::end(all);
 }
 
-void batch_collective(BatchContext& c) {
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
-  c.outputs = emit_all(c.op, c.attributes_ptr, inputs);
-}
-
 }  // namespace espalier

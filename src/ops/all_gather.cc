@@ -74,8 +74,7 @@ void gradient_all_gather(GradientContext& c) {
 
 void batch_all_gather(BatchContext& c) {
   const auto& a = c.attributes<AllGatherAttributes>();
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
+  const std::vector<Tensor> inputs = batch_expand_all(c);
   const Shape in = inputs[0].shape();
   c.outputs = all_gather(inputs, a.axis + 1, in[a.axis + 1] ? a.shape[a.axis] / in[a.axis + 1] : 1, a.groups);
 }

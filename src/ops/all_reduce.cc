@@ -40,13 +40,7 @@ void eval_all_reduce(EvalContext& c) {
 // A sum is its own transpose: what each process gave is in the results of all.
 void gradient_all_reduce(GradientContext& c) {
   const auto& a = c.attributes<AllReduceAttributes>();
-  std::vector<size_t> positions;
-  std::vector<Tensor> cotangents;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    if (!c.wants(i) || !c.cotangents[i].defined()) continue;
-    positions.push_back(i);
-    cotangents.push_back(c.cotangents[i]);
-  }
+  const auto [positions, cotangents] = wanted_cotangents(c);
   if (positions.empty()) return;
   const bool extreme = a.reducer == Reducer::kMax || a.reducer == Reducer::kMin;
   if (a.reducer != Reducer::kSum && !extreme) {
@@ -90,7 +84,7 @@ const OpDef op_all_reduce = {
     .infer = infer_all_reduce,
     .eval = eval_all_reduce,
     .gradient = gradient_all_reduce,
-    .batch = batch_collective,
+    .batch = batch_elementwise,
     .fallible = true,
 };
 

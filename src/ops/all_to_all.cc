@@ -60,13 +60,7 @@ void eval_all_to_all(EvalContext& c) {
 
 void gradient_all_to_all(GradientContext& c) {
   const auto& a = c.attributes<AllToAllAttributes>();
-  std::vector<size_t> positions;
-  std::vector<Tensor> cotangents;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    if (!c.wants(i) || !c.cotangents[i].defined()) continue;
-    positions.push_back(i);
-    cotangents.push_back(c.cotangents[i]);
-  }
+  const auto [positions, cotangents] = wanted_cotangents(c);
   if (positions.empty()) return;
   const std::vector<Tensor> back = all_to_all(cotangents, a.concat, a.split, a.count, a.groups);
   for (size_t k = 0; k < back.size(); ++k) c.set(positions[k], back[k]);
@@ -74,9 +68,7 @@ void gradient_all_to_all(GradientContext& c) {
 
 void batch_all_to_all(BatchContext& c) {
   const auto& a = c.attributes<AllToAllAttributes>();
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
-  c.outputs = all_to_all(inputs, a.split + 1, a.concat + 1, a.count, a.groups);
+  c.outputs = all_to_all(batch_expand_all(c), a.split + 1, a.concat + 1, a.count, a.groups);
 }
 
 }  // namespace

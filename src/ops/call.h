@@ -27,6 +27,14 @@ int64_t normalize_axis(const char* rule, int64_t axis, size_t rank);
 
 // Input i of a batching rule with its leading axis: as it is, or repeated.
 Tensor batch_expand(const BatchContext& c, size_t i);
+// All of them.
+std::vector<Tensor> batch_expand_all(const BatchContext& c);
+// The cotangents of results that are there and whose operand, of the same number, wants a gradient.
+struct WantedCotangents {
+  std::vector<size_t> positions;
+  std::vector<Tensor> cotangents;
+};
+WantedCotangents wanted_cotangents(const GradientContext& c);
 // The batching rule of ops whose inputs all have the output's shape.
 void batch_elementwise(BatchContext& c);
 

@@ -81,9 +81,6 @@ std::optional<Meeting> meet(EvalContext& c, const char* op, const std::vector<in
 // c.out(i) = given[0][i] (reducer) given[1][i] ..., in the order of the group and the accumulator of reduce.
 void reduce_given(Reducer reducer, const Meeting& meeting, size_t i, const MutableArrayView& out);
 
-// The batching of a collective that works on each element alone: the same call on batched operands.
-void batch_collective(BatchContext& c);
-
 // Whether the op talks to other processes.
 bool is_collective(const OpDef& op);
 

@@ -89,17 +89,14 @@ Tensor sum_at_root(const Tensor& x, const CollectiveGroups& groups) {
 // The root gets the sum over its group, all others nothing.
 void gradient_collective_broadcast(GradientContext& c) {
   const auto& a = c.attributes<CollectiveBroadcastAttributes>();
-  std::vector<size_t> positions;
-  for (size_t i = 0; i < c.outputs.size(); ++i) {
-    if (c.wants(i) && c.cotangents[i].defined()) positions.push_back(i);
-  }
+  const auto [positions, cotangents] = wanted_cotangents(c);
   if (positions.empty()) return;
   if (a.dynamic_root)
     throw UnsupportedError("collective_broadcast.gradient", "a broadcast from dynamic roots has no gradient");
   const Tensor root = is_root(a.groups);
-  for (const size_t i : positions) {
-    if (root.defined())
-      c.set(i, select(broadcast_to(root, c.in(i).shape()), sum_at_root(c.cotangents[i], a.groups), 0));
+  for (size_t k = 0; root.defined() && k < positions.size(); ++k) {
+    const Tensor sum = sum_at_root(cotangents[k], a.groups);
+    c.set(positions[k], select(broadcast_to(root, sum.shape()), sum, 0));
   }
 }
 

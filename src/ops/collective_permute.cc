@@ -58,13 +58,7 @@ void eval_collective_permute(EvalContext& c) {
 
 void gradient_collective_permute(GradientContext& c) {
   const auto& a = c.attributes<CollectivePermuteAttributes>();
-  std::vector<size_t> positions;
-  std::vector<Tensor> cotangents;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    if (!c.wants(i) || !c.cotangents[i].defined()) continue;
-    positions.push_back(i);
-    cotangents.push_back(c.cotangents[i]);
-  }
+  const auto [positions, cotangents] = wanted_cotangents(c);
   if (positions.empty()) return;
   Dims back = a.pairs;
   for (size_t k = 0; k + 1 < back.size(); k += 2) std::swap(back[k], back[k + 1]);
@@ -84,7 +78,7 @@ const OpDef op_collective_permute = {
     .infer = infer_collective_permute,
     .eval = eval_collective_permute,
     .gradient = gradient_collective_permute,
-    .batch = batch_collective,
+    .batch = batch_elementwise,
     .fallible = true,
 };
 

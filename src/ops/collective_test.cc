@@ -16,6 +16,19 @@ OpCase alone(const char* name, std::vector<In> inputs, OpCall call) {
           .dtypes = kAnyDType};
 }
 
+OpTest number_alone(OpCall call) {
+  return {.cases = {{.name = "alone",
+                     .inputs = {},
+                     .call = std::move(call),
+                     .oracle =
+                         [](Arrays) {
+                           return Array{{DType::kU32, {}}, {0}};
+                         },
+                     .dtypes = kAnyDType,
+                     .no_gradient = "an integer"}},
+          .no_zero_size = "a scalar without operands"};
+}
+
 std::vector<Tensor> listed_tensors(Inputs x) { return {x.begin(), x.end()}; }
 
 }  // namespace
@@ -70,29 +83,11 @@ OP_TEST(collective_broadcast) {
 }
 
 OP_TEST(replica_id) {
-  return {.cases = {{.name = "alone",
-                     .inputs = {},
-                     .call = [](Inputs) { return replica_id(); },
-                     .oracle =
-                         [](Arrays) {
-                           return Array{{DType::kU32, {}}, {0}};
-                         },
-                     .dtypes = kAnyDType,
-                     .no_gradient = "an integer"}},
-          .no_zero_size = "a scalar without operands"};
+  return number_alone([](Inputs) { return replica_id(); });
 }
 
 OP_TEST(partition_id) {
-  return {.cases = {{.name = "alone",
-                     .inputs = {},
-                     .call = [](Inputs) { return partition_id(); },
-                     .oracle =
-                         [](Arrays) {
-                           return Array{{DType::kU32, {}}, {0}};
-                         },
-                     .dtypes = kAnyDType,
-                     .no_gradient = "an integer"}},
-          .no_zero_size = "a scalar without operands"};
+  return number_alone([](Inputs) { return partition_id(); });
 }
 
 }  // namespace espalier

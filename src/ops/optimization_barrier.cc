@@ -14,22 +14,10 @@ void eval_optimization_barrier(EvalContext& c) {
 }
 
 void gradient_optimization_barrier(GradientContext& c) {
-  std::vector<size_t> positions;
-  std::vector<Tensor> cotangents;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    if (!c.wants(i) || !c.cotangents[i].defined()) continue;
-    positions.push_back(i);
-    cotangents.push_back(c.cotangents[i]);
-  }
+  const auto [positions, cotangents] = wanted_cotangents(c);
   if (positions.empty()) return;
   const std::vector<Tensor> held = optimization_barrier(cotangents);
   for (size_t i = 0; i < held.size(); ++i) c.set(positions[i], held[i]);
-}
-
-void batch_optimization_barrier(BatchContext& c) {
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
-  c.outputs = optimization_barrier(inputs);
 }
 
 }  // namespace
@@ -42,7 +30,7 @@ const OpDef op_optimization_barrier = {
     .infer = infer_optimization_barrier,
     .eval = eval_optimization_barrier,
     .gradient = gradient_optimization_barrier,
-    .batch = batch_optimization_barrier,
+    .batch = batch_elementwise,
 };
 
 std::vector<Tensor> optimization_barrier(const std::vector<Tensor>& values, Location at) {

@@ -123,7 +123,7 @@ class Planner {
         if (!is_input(root) && !constant_of(root) && last_use_[root] == unit)
           exchange_.try_emplace(root, plan_->exchange_bytes);
         exchange_[node.first_result + i] = plan_->exchange_bytes;
-        plan_->exchange_bytes += (bytes(root) + 63) / 64 * 64;
+        plan_->exchange_bytes += exchange_room(bytes(root));
       }
     }
   }
@@ -437,7 +437,7 @@ class Planner {
         const auto in_place = exchange_of_.find(unit);
         const bool apart = in_place == exchange_of_.end();
         workspace = {kExchangeSlot, apart ? plan_->exchange_bytes : in_place->second};
-        if (apart) plan_->exchange_bytes += (kernel.workspace + 63) / 64 * 64;
+        if (apart) plan_->exchange_bytes += exchange_room(kernel.workspace);
       } else if (kernel.workspace) {
         out.workspace_bytes = kernel.workspace;
         out.workspace_offset = workspace.offset = arena_.allocate(kernel.workspace);

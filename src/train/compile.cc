@@ -202,7 +202,7 @@ Rewrite Model::Training::check_numerics(bool trains) {
           sum.add(step.result("loss"));
           for (const NamedTensor& result : step.results) {
             // What overflows under a loss scale is skipped, and no fault.
-            if (!scaling && result.name.starts_with("gradient/")) sum.add(result.value);
+            if (!scaling && is_gradient(result.name)) sum.add(result.value);
           }
           const auto next_of = [&](const Variable& variable) {
             for (const Inlined::Update& update : step.updates) {
@@ -261,7 +261,7 @@ TracedFunction Model::Training::program(bool trains) {
     TracedGraph out = trace_forward(name, types, again, trains);
     if (trains) require_trainable(out);
     out = rewrite(std::move(out), rewrites, again, after);
-    if (combines() && after.empty()) require_equal_updates(out, {});
+    if (combines() && after.empty()) require_equal_updates(out);
     return out;
   };
   return TracedFunction(trace, std::move(function));

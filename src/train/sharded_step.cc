@@ -14,7 +14,7 @@
 namespace espalier {
 namespace {
 
-constexpr const char *kGradientResult = "gradient/", *kStateResult = "state/";
+constexpr const char* kStateResult = "state/";
 constexpr const char* kAllOfShard = "state_as_results";  // the last rewrite of a shard's program
 
 // New values of variables are results, not assigned.
@@ -124,7 +124,7 @@ TracedGraph Model::Training::Sharded::trace_shard(std::span<const TensorType> ty
   const auto state = std::make_shared<std::vector<VariablePtr>>();
   TracedGraph out = training_.trace_forward(shard_name(), types, again, trains_);
   if (trains_) training_.require_trainable(out);
-  require_equal_updates(out, {});
+  require_equal_updates(out);
   next.observations = out.observations;
   out = rewrite(std::move(out), shard_rewrites(state), again, after);
   if (!after.empty() && after != kAllOfShard) return out;
@@ -132,7 +132,7 @@ TracedGraph Model::Training::Sharded::trace_shard(std::span<const TensorType> ty
   next.gradient_of = out.gradients;
   for (size_t i = 0; i < out.results; ++i) {
     const GraphOutput& output = out.graph->outputs()[i];
-    const bool gradient = output.name.starts_with(kGradientResult);
+    const bool gradient = is_gradient(output.name);
     (gradient ? next.gradients : next.others).push_back(output.name);
     (gradient ? next.gradient_types : next.types).push_back(out.graph->type(output.value));
   }
@@ -150,7 +150,7 @@ TracedGraph Model::Training::Sharded::trace_both(std::span<const TensorType> typ
     const auto a = in.first(of.others.size()), b = in.subspan(of.others.size());
     NamedTensors results;
     for (size_t i = 0; i < of.others.size(); ++i)
-      results.push_back({of.others[i], of.others[i].starts_with("loss_") ? a[i] + b[i] : a[i]});
+      results.push_back({of.others[i], is_loss_sum(of.others[i]) ? a[i] + b[i] : a[i]});
     for (const TracedObservation& observed : of.observations) {
       std::vector<size_t> places;
       std::vector<Tensor> left, right;

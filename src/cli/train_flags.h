@@ -1,0 +1,37 @@
+// The flags of `espalier train`: changes of a plan.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/common.h"
+#include "cli/missing_flag.h"
+#include "cli/plan.h"
+#include "cli/show_step.h"
+#include "cli/table_data.h"
+
+namespace espalier::cli {
+
+// What the flags say: changes of a plan, in the order of their declaration.
+struct TrainFlags {
+  std::string plan;
+  std::string label;
+  std::vector<std::function<void(TrainPlan&)>> changes;
+  std::vector<int64_t> hidden;
+  TableFlags table;
+  MissingFlag missing;
+  uint64_t seed = 0;
+  std::string dtype = "f32";
+  bool resume = false, force = false, write_plan = false;
+  ShowStep show_step;
+  Results results;
+  const CLI::App* verb = nullptr;
+};
+
+// Each declares a group of them; what is given becomes flags.changes, or a field.
+void add_data_flags(CLI::App& verb, TrainFlags& flags);
+void add_training_flags(CLI::App& verb, TrainFlags& flags);
+void add_saving_flags(CLI::App& verb, TrainFlags& flags);
+
+}  // namespace espalier::cli
