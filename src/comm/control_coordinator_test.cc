@@ -6,93 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "comm/control_text.h"
+#include "comm/control_scripted_run_test.h"
 
 namespace espalier {
 namespace {
 
 using Message = ControlMessage;
-
-constexpr const char* kSecret = "s3cret";
-
-StageReport in_step(int64_t step, uint64_t collectives) { return {Stage::kStep, step, collectives, ""}; }
-StageReport waits_in(int64_t step, uint64_t collectives, const std::string& name = "gradients/2") {
-  return {Stage::kCollective, step, collectives, cat("all-reduce '", name, "'")};
-}
-
-// A coordinator and the clock it sees.
-struct ScriptedRun {
-  explicit ScriptedRun(int world, ControlLimits limits = {})
-      : coordinator({.world = world, .secret = kSecret, .id = "id", .limits = limits}), world(world) {
-    for (int i = 0; i < world; ++i) {
-      coordinator.started(i, 800 + i, now);
-      coordinator.connected(i, now);
-      say(i, {Message::Join{kSecret, i, world, 800 + i}});
-    }
-    take();
-  }
-  void say(int rank, const Message& message) { coordinator.received(rank, message, now); }
-  void beat(int rank, const StageReport& at) { say(rank, {Message::Beat{at}}); }
-  // Time passes, and those of `heard` go on to say what they said last.
-  void pass(double seconds, const std::map<int, StageReport>& heard = {}) {
-    for (double next = 0; seconds > 1e-9; seconds -= 0.1) {
-      now += 0.1;
-      if (next <= 0) {
-        for (const auto& [rank, at] : heard) beat(rank, at);
-        next = 1;
-      }
-      next -= 0.1;
-      coordinator.tick(now);
-      take();
-    }
-  }
-  void take() {
-    for (const ControlAction& action : coordinator.take()) {
-      if (const auto* send = std::get_if<ControlAction::Send>(&action.is))
-        sent[send->link].push_back(send->message);
-      if (const auto* close = std::get_if<ControlAction::Close>(&action.is)) closed.push_back(close->link);
-      if (const auto* warning = std::get_if<ControlAction::Warn>(&action.is))
-        warnings.push_back(warning->text);
-      if (std::holds_alternative<ControlAction::GiveUp>(action.is)) ++given_up;
-      if (const auto* got = std::get_if<ControlAction::Preempt>(&action.is))
-        preempted.push_back(cat(got->rank, ":", got->signal));
-    }
-  }
-  std::string text() const { return coordinator.verdict() ? coordinator.verdict()->text : "none"; }
-
-  ControlCoordinator coordinator;
-  int world;
-  double now = 1000;
-  std::map<int, std::vector<Message>> sent;
-  std::vector<int> closed;
-  std::vector<std::string> warnings, preempted;
-  int given_up = 0;
-};
-
-TEST(ControlText, Ranks) {
-  EXPECT_EQ(ranks_text({2}), "rank 2");
-  EXPECT_EQ(ranks_text({0, 1}), "ranks 0, 1");
-  EXPECT_EQ(ranks_text({0, 2}), "ranks 0, 2");
-  EXPECT_EQ(ranks_text({0, 1, 2}), "ranks 0-2");
-  EXPECT_EQ(ranks_text({0, 1, 3, 4, 5, 7}), "ranks 0, 1, 3-5, 7");
-}
-
-TEST(ControlText, MismatchNamesTheOddOne) {
-  int odd = 7;
-  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}, {"rate", "0.1"}}},
-                           {1, {{"a", "1"}, {"rate", "0.1"}}},
-                           {2, {{"a", "1"}, {"rate", "0.2"}}},
-                           {3, {{"a", "1"}, {"rate", "0.1"}}}},
-                          odd),
-            "rate is 0.1 on ranks 0, 1, 3 and 0.2 on rank 2");
-  EXPECT_EQ(odd, 2);
-  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}}}, {1, {{"a", "2"}}}}, odd), "a is 1 on rank 0 and 2 on rank 1");
-  EXPECT_EQ(odd, -1);
-  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}}}, {1, {{"a", "2"}}}, {2, {}}}, odd),
-            "a is 1 on rank 0, 2 on rank 1 and not set on rank 2");
-  EXPECT_EQ(odd, -1);
-  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}}}, {1, {{"a", "1"}}}}, odd), "");
-}
 
 TEST(ControlCoordinator, AKilledRankIsNamedWithItsStepAndTheWaiting) {
   ScriptedRun run(4);
@@ -368,90 +287,6 @@ TEST(ControlCoordinator, ARankThatDiesWhileItWaitsIsNotBeforeIt) {
   run.pass(0.4);
   EXPECT_EQ(run.text(),
             "rank 2 (pid 802) ended by signal 9 in step 5 in all-reduce 'gradients/2'; rank 0 waited");
-}
-
-TEST(ControlCoordinator, FactsThatDifferAreNamedBeforeTheFirstStep) {
-  ScriptedRun run(3);
-  run.say(0, {Message::Facts{{{"seed", "7"}, {"plan", "aa"}}}});
-  run.say(2, {Message::Facts{{{"seed", "8"}, {"plan", "aa"}}}});
-  run.pass(1, {{0, in_step(0, 0)}, {1, in_step(0, 0)}, {2, in_step(0, 0)}});
-  EXPECT_EQ(run.text(), "none") << "the third may say who is the odd one";
-  run.say(1, {Message::Facts{{{"seed", "7"}, {"plan", "aa"}}}});
-  run.pass(0.4);
-  EXPECT_EQ(run.text(), "ranks do not run the same: seed is 7 on ranks 0, 1 and 8 on rank 2");
-  EXPECT_EQ(run.coordinator.verdict()->rank, 2);
-}
-
-TEST(ControlCoordinator, EqualFactsAreAgreedOn) {
-  ScriptedRun run(2);
-  run.say(0, {Message::Facts{{{"seed", "7"}}}});
-  run.take();
-  EXPECT_EQ(run.sent[0].size(), 1u);
-  run.say(1, {Message::Facts{{{"seed", "7"}}}});
-  run.take();
-  for (const int rank : {0, 1}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Agreed{}});
-}
-
-TEST(ControlCoordinator, StrangersAreRefusedAndNamed) {
-  ScriptedRun run(2);
-  const auto refused = [&](int link, const Message& message) {
-    run.coordinator.connected(link, run.now);
-    run.say(link, message);
-    run.take();
-    EXPECT_EQ(run.closed.back(), link);
-    return std::get<Message::Refused>(run.sent[link].back().is).why;
-  };
-  for (const char* secret : {"", "s3cres", "s3cret!", "S3cret", "s3cret\n"})
-    EXPECT_EQ(refused(100 + static_cast<int>(run.closed.size()), {Message::Join{secret, 1, 2, 1}}),
-              "it does not know the secret of the run");
-  EXPECT_EQ(refused(200, {Message::Beat{}}), "its first message does not say who it is");
-  EXPECT_EQ(refused(201, {Message::Join{kSecret, 1, 3, 1}}),
-            "it says that it is rank 1 of 3, and the run has 2");
-  EXPECT_EQ(refused(202, {Message::Join{kSecret, 2, 2, 1}}),
-            "it says that it is rank 2 of 2, and the run has 2");
-  EXPECT_EQ(refused(203, {Message::Join{kSecret, 1, 2, 1}}), "rank 1 has joined before");
-  run.coordinator.connected(204, run.now);
-  run.coordinator.garbled(204, "no frame", run.now);
-  run.coordinator.connected(205, run.now);
-  run.pass(5.2, {{0, in_step(1, 1)}, {1, in_step(1, 1)}});
-  EXPECT_EQ(run.closed.size(), 11u);
-  EXPECT_EQ(run.closed.back(), 205);
-  EXPECT_EQ(run.warnings.size(), 5u) << "and no more of them";
-  EXPECT_EQ(run.warnings[0], "a stranger was refused: it does not know the secret of the run");
-  EXPECT_EQ(run.text(), "none");
-}
-
-TEST(ControlCoordinator, ASignalIsPassedOnOnce) {
-  ScriptedRun run(3);
-  for (const int rank : {1, 0, 1}) run.say(rank, {Message::Preempted{SIGTERM}});
-  run.take();
-  EXPECT_EQ(run.preempted, std::vector<std::string>{cat("1:", SIGTERM)});
-  for (const int rank : {0, 1, 2}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Preempted{SIGTERM}});
-}
-
-// Programs that know nothing of each other are no run.
-TEST(ControlCoordinator, WithoutAnyWhoJoinedThereIsNoVerdict) {
-  ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
-  coordinator.started(0, 1, 0);
-  coordinator.ended(0, {true, SIGKILL}, std::nullopt, 1);
-  for (double now = 1; now < 400; now += 0.1) coordinator.tick(now);
-  EXPECT_FALSE(coordinator.verdict());
-}
-
-TEST(ControlCoordinator, WhoComesLateIsTold) {
-  ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
-  coordinator.connected(0, 0);
-  coordinator.received(0, {Message::Join{kSecret, 0, 2, 1}}, 0);
-  coordinator.ended(0, {true, SIGKILL}, std::nullopt, 1);
-  for (double now = 1; now < 2; now += 0.1) coordinator.tick(now);
-  ASSERT_TRUE(coordinator.verdict());
-  coordinator.take();
-  coordinator.connected(1, 2);
-  coordinator.received(1, {Message::Join{kSecret, 1, 2, 2}}, 2);
-  const auto actions = coordinator.take();
-  ASSERT_EQ(actions.size(), 2u);
-  EXPECT_TRUE(std::get<ControlAction::Send>(actions[1].is).message ==
-              Message{Message::GivenUp{*coordinator.verdict()}});
 }
 
 }  // namespace

@@ -43,10 +43,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     if (now.sa_handler != SIG_IGN) ::signal(number, SIG_DFL);
   }
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
-  int from[3] = {streams.in, streams.out, streams.err};
-  // One may lie where another goes, if the launcher began without its own.
-  for (int& one : from) one = ::fcntl(one, F_DUPFD_CLOEXEC, 3);
-  if (::dup2(from[0], 0) == 0 && ::dup2(from[1], 1) == 1 && ::dup2(from[2], 2) == 2)
+  if (::dup2(streams.in, 0) == 0 && ::dup2(streams.out, 1) == 1 && ::dup2(streams.err, 2) == 2)
     ::execve(file, words, environment);
   const int error = errno;
   [[maybe_unused]] const ssize_t told = ::write(report, &error, sizeof error);

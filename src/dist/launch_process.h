@@ -18,6 +18,8 @@ std::string program_file(const std::string& word);
 // goes all that is left in its group.
 class Process {
  public:
+  // Those of the process. REQUIRES: none lies where another goes, so out and err are above 2, and so is in,
+  // or 0.
   struct Streams {
     int in, out, err;
   };

@@ -24,13 +24,18 @@ constexpr int kLookMilliseconds = 100;
 // From the verdict to SIGTERM: a rank that has heard it says so and ends by itself. From there to SIGKILL.
 constexpr std::chrono::seconds kHearing{1}, kGrace{2};
 
+[[noreturn]] void no_descriptor(const char* what) {
+  const bool too_many = errno == EMFILE;
+  throw IoError("launch.start", cat("cannot make ", what, " for a rank: ", std::strerror(errno)),
+                too_many ? "raise the limit of open files: ulimit -n 4096" : "");
+}
+
 struct Ends {
   ControlFd read, write;
 };
 Ends make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw IoError("launch.start", cat("cannot make a pipe: ", std::strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0) no_descriptor("a pipe");
   return {ControlFd(ends[0]), ControlFd(ends[1])};
 }
 
@@ -119,6 +124,7 @@ LaunchRanks::LaunchRanks(const LaunchOptions& options, const std::string& file, 
 
 void LaunchRanks::start(int rank, const std::vector<std::string>& environment, const std::string& file) {
   const ControlFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!nothing) no_descriptor("an empty input");
   Ends out = make_pipe(), err = make_pipe();
   const bool by_lines = options_.prefix || rank > 0;
   const std::string prefix = options_.prefix ? cat("[rank ", rank, "] ") : std::string();

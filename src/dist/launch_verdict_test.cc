@@ -264,9 +264,11 @@ TEST(LaunchVerdict, ARunThatWasToldToEndIsNotStartedAgain) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     ::kill(::getpid(), SIGTERM);
   });
-  const auto run = launch_shell(1, "echo > \"$1\"; exec sleep 60", options, {ready});
+  const auto run = launch_shell(
+      1, "trap 'echo told; exit 3' TERM; echo > \"$1\"; while :; do sleep 0.05; done", options, {ready});
   sender.join();
-  EXPECT_EQ(run.outcome.code, 128 + SIGTERM);
+  EXPECT_EQ(run.outcome.code, 3);
+  EXPECT_EQ(run.output, "told\n");
 }
 
 // What a run leaves behind: nothing with a name.

@@ -1,0 +1,100 @@
+// Who may be in a run, and what its ranks say to each other.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "comm/control_coordinator.h"
+#include "comm/control_scripted_run_test.h"
+
+namespace espalier {
+namespace {
+
+using Message = ControlMessage;
+
+TEST(ControlJoining, FactsThatDifferAreNamedBeforeTheFirstStep) {
+  ScriptedRun run(3);
+  run.say(0, {Message::Facts{{{"seed", "7"}, {"plan", "aa"}}}});
+  run.say(2, {Message::Facts{{{"seed", "8"}, {"plan", "aa"}}}});
+  run.pass(1, {{0, in_step(0, 0)}, {1, in_step(0, 0)}, {2, in_step(0, 0)}});
+  EXPECT_EQ(run.text(), "none") << "the third may say who is the odd one";
+  run.say(1, {Message::Facts{{{"seed", "7"}, {"plan", "aa"}}}});
+  run.pass(0.4);
+  EXPECT_EQ(run.text(), "ranks do not run the same: seed is 7 on ranks 0, 1 and 8 on rank 2");
+  EXPECT_EQ(run.coordinator.verdict()->rank, 2);
+}
+
+TEST(ControlJoining, EqualFactsAreAgreedOn) {
+  ScriptedRun run(2);
+  run.say(0, {Message::Facts{{{"seed", "7"}}}});
+  run.take();
+  EXPECT_EQ(run.sent[0].size(), 1u);
+  run.say(1, {Message::Facts{{{"seed", "7"}}}});
+  run.take();
+  for (const int rank : {0, 1}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Agreed{}});
+}
+
+TEST(ControlJoining, StrangersAreRefusedAndNamed) {
+  ScriptedRun run(2);
+  const auto refused = [&](int link, const Message& message) {
+    run.coordinator.connected(link, run.now);
+    run.say(link, message);
+    run.take();
+    EXPECT_EQ(run.closed.back(), link);
+    return std::get<Message::Refused>(run.sent[link].back().is).why;
+  };
+  for (const char* secret : {"", "s3cres", "s3cret!", "S3cret", "s3cret\n"})
+    EXPECT_EQ(refused(100 + static_cast<int>(run.closed.size()), {Message::Join{secret, 1, 2, 1}}),
+              "it does not know the secret of the run");
+  EXPECT_EQ(refused(200, {Message::Beat{}}), "its first message does not say who it is");
+  EXPECT_EQ(refused(201, {Message::Join{kSecret, 1, 3, 1}}),
+            "it says that it is rank 1 of 3, and the run has 2");
+  EXPECT_EQ(refused(202, {Message::Join{kSecret, 2, 2, 1}}),
+            "it says that it is rank 2 of 2, and the run has 2");
+  EXPECT_EQ(refused(203, {Message::Join{kSecret, 1, 2, 1}}), "rank 1 has joined before");
+  run.coordinator.connected(204, run.now);
+  run.coordinator.garbled(204, "no frame", run.now);
+  run.coordinator.connected(205, run.now);
+  run.pass(5.2, {{0, in_step(1, 1)}, {1, in_step(1, 1)}});
+  EXPECT_EQ(run.closed.size(), 11u);
+  EXPECT_EQ(run.closed.back(), 205);
+  EXPECT_EQ(run.warnings.size(), 5u) << "and no more of them";
+  EXPECT_EQ(run.warnings[0], "a stranger was refused: it does not know the secret of the run");
+  EXPECT_EQ(run.text(), "none");
+}
+
+TEST(ControlJoining, ASignalIsPassedOnOnce) {
+  ScriptedRun run(3);
+  for (const int rank : {1, 0, 1}) run.say(rank, {Message::Preempted{SIGTERM}});
+  run.take();
+  EXPECT_EQ(run.preempted, std::vector<std::string>{cat("1:", SIGTERM)});
+  for (const int rank : {0, 1, 2}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Preempted{SIGTERM}});
+}
+
+// Programs that know nothing of each other are no run.
+TEST(ControlJoining, WithoutAnyWhoJoinedThereIsNoVerdict) {
+  ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
+  coordinator.started(0, 1, 0);
+  coordinator.ended(0, {true, SIGKILL}, std::nullopt, 1);
+  for (double now = 1; now < 400; now += 0.1) coordinator.tick(now);
+  EXPECT_FALSE(coordinator.verdict());
+}
+
+TEST(ControlJoining, WhoComesLateIsTold) {
+  ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
+  coordinator.connected(0, 0);
+  coordinator.received(0, {Message::Join{kSecret, 0, 2, 1}}, 0);
+  coordinator.ended(0, {true, SIGKILL}, std::nullopt, 1);
+  for (double now = 1; now < 2; now += 0.1) coordinator.tick(now);
+  ASSERT_TRUE(coordinator.verdict());
+  coordinator.take();
+  coordinator.connected(1, 2);
+  coordinator.received(1, {Message::Join{kSecret, 1, 2, 2}}, 2);
+  const auto actions = coordinator.take();
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_TRUE(std::get<ControlAction::Send>(actions[1].is).message ==
+              Message{Message::GivenUp{*coordinator.verdict()}});
+}
+
+}  // namespace
+}  // namespace espalier
