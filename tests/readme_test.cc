@@ -235,7 +235,11 @@ TEST(Examples, ASourceGoesOnInTheNextProcess) {
   const std::string whole = said("whole", "");
   ASSERT_TRUE(whole.starts_with("0 300 steps in this process\nloss ")) << whole;
   for (const char* steps : {"57", "125", "44"}) EXPECT_EQ(said("killed", steps), "3 ");
-  EXPECT_EQ(said("killed", ""), "0 90 steps in this process" + whole.substr(whole.find('\n')));
+  // Of the last checkpoint, 10 steps, a killed process may have written nothing yet.
+  const std::string last = said("killed", "");
+  EXPECT_EQ(last.substr(last.find(" steps")), whole.substr(whole.find(" steps")));
+  const int steps = std::stoi(last.substr(2));
+  EXPECT_TRUE(last.starts_with("0 ") && steps % 10 == 0 && steps >= 90 && steps <= 120) << last;
 }
 
 }  // namespace

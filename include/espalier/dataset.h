@@ -165,6 +165,7 @@ class Dataset {
 
  private:
   friend class DatasetIterator;
+  friend class DatasetNode;
   friend std::string to_string(const Dataset& dataset, Location at);
   explicit Dataset(std::shared_ptr<const DatasetNode> node) : node_(std::move(node)) {}
   const std::shared_ptr<const DatasetNode>& node() const;

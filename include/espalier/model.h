@@ -101,6 +101,12 @@ class Callback {
   // Logs of the epoch so far after its first step, every eighth from there, and the first one that makes its
   // loss NaN or infinite; empty after the others.
   virtual void on_batch_end(int64_t, const Logs&) {}
+  // Whether it is to be told of rows.
+  virtual bool wants_rows() const { return false; }
+  // Before on_epoch_end, if it wants: how many rows the epoch trained on, with those of other workers, and
+  // the sum of a hash of the number of each (docs/distributed.md), which does not depend on their order. Rows
+  // of a dataset have the number of their place in the epoch.
+  virtual void on_epoch_rows(int, int64_t /*rows*/, uint64_t /*ids*/) {}
   virtual void on_epoch_end(int, const Logs&) {}
   virtual void on_train_end(const Logs&) {}
   // What it needs to go on, besides its options, for a checkpoint (BackupAndRestore); and back, with all that
@@ -259,7 +265,18 @@ class Model : public Layer {
   // not count. Batches may differ in their number of rows. An epoch is a pass over the dataset to its end,
   // whether its cardinality is known or not, or steps_per_epoch batches: then it goes on where the last one
   // ended, and behind the end of the dataset comes its begin (repeat()). A dataset without end needs them:
-  // ValueError[fit.steps_per_epoch]. Raises besides what fit raises for rows in memory, of each batch before
+  // ValueError[fit.steps_per_epoch].
+  //
+  // Among several workers (strategy.h), of a source in two or more shards (from_source(), from_files()) that
+  // map(), prefetch() and repeat() alone lie behind, then batch(), and then perhaps repeat() and prefetch(),
+  // each worker opens owned_shards() and no others. They read the same batches as one reader would, in the
+  // same order, and what prefetch() says is not read ahead. The rows of a batch come from the shards in turn,
+  // so one of fewer rows than there are shards leaves workers without any. With ModelOptions::logical_shards
+  // such a source has as many shards, and logical shard k of a batch is what shard k gave: raises
+  // ValueError[fit.logical_shards] for another number. All else, as behind shuffle() or filter(), is read
+  // whole by every worker, which works on its rows of each batch. evaluate() reads as fit() does.
+  //
+  // Raises besides what fit raises for rows in memory, of each batch before
   // its step, ShapeError[fit.rows] for batches of other tensors and a pass without any,
   // ValueError[fit.validation] for a validation_split, and for validation_data without end,
   // ValueError[fit.sample_weight] for one beside the dataset, and what its iterators raise.

@@ -9,12 +9,37 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "espalier/dataset.h"
+#include "espalier/function.h"
 #include "espalier/run_context.h"
 
 namespace espalier {
 
 class Replicas;
+
+// One value on each replica of this process, in the order of ranks.
+struct PerReplica {
+  std::vector<Tensor> values;
+};
+
+enum class ReduceOp : uint8_t { kSum, kMean };
+
+// The batches of a dataset, cut for the replicas of this process.
+class DistributedDataset {
+ public:
+  DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas);
+  // The tensors of the next element of an iterator over `dataset`, its rows shared out; nothing at the end. A
+  // replica may have one row less than another, or none.
+  std::optional<std::vector<PerReplica>> next();
+
+ private:
+  DatasetIterator iterator_;
+  std::shared_ptr<Replicas> replicas_;
+};
 
 // A handle; copies share. Replicas are counted over all workers, and each has an equal part of the rows of a
 // batch, or one row less.
@@ -37,9 +62,29 @@ class Strategy {
 
   // Of all workers. Fixed when the strategy is made.
   int num_replicas_in_sync() const;
+  // Those of this process: the number of the first, and how many. A PerReplica has a value for each.
+  int first_replica() const;
+  int replicas_here() const;
   // The number of this worker, from 0, and of workers. Worker 0 writes and prints.
   int worker() const;
   int workers() const;
+
+  // A traced function on each replica at once, on the values that each has; gives its results, one PerReplica
+  // for each. A variable that it assigns has one value on all replicas: raises ValueError[strategy.variable]
+  // where the new one would differ, as one that comes from the rows of a replica and not through
+  // strategy::all_reduce() does; [strategy.values] unless there is a value for each replica of this process.
+  std::vector<PerReplica> run(const TracedFunction& function, const std::vector<PerReplica>& arguments,
+                              Location at = Location::here()) const;
+  // The sum, or the mean, of what all replicas have; of each one's elements, too, along `axis`, where the
+  // mean counts elements. All workers call it. Raises ShapeError[strategy.values] where the values are not of
+  // one type.
+  Tensor reduce(ReduceOp op, const PerReplica& values, std::optional<int64_t> axis = {},
+                Location at = Location::here()) const;
+  // What all replicas have, one behind the other along `axis`, which may be of another size on each. All
+  // workers call it.
+  Tensor gather(const PerReplica& values, int64_t axis = 0, Location at = Location::here()) const;
+  // Elements of `dataset` are batches for all replicas: each gets its rows.
+  DistributedDataset distribute(const Dataset& dataset) const;
 
   const std::shared_ptr<Replicas>& replicas() const { return replicas_; }
 
@@ -49,6 +94,11 @@ class Strategy {
 };
 
 namespace strategy {
+
+// In a function that Strategy::run() runs: the sum, or the mean, over all replicas, of each value; they have
+// one dtype.
+std::vector<Tensor> all_reduce(const std::vector<Tensor>& values, ReduceOp op = ReduceOp::kSum,
+                               Location at = Location::here());
 
 // As without a strategy.
 class OneDevice : public Strategy {
@@ -71,6 +121,10 @@ class Mirrored : public Strategy {
 };
 
 struct MultiWorkerOptions {
+  // Every so many steps workers compare a hash of each variable, and raise RunError[strategy.audit] in fit,
+  // which names the variable and the worker where one differs: by a fault of memory, or by code that assigned
+  // it on one worker alone. 0: never.
+  int64_t audit_steps = 100;
   // Bytes of gradients that ranks add up in one message: of the first one, and of others.
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;
 };

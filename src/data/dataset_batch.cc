@@ -113,11 +113,13 @@ Tensors padded(const std::vector<Tensors>& elements, const std::vector<Operand>&
 class BatchNode final : public DatasetStep {
  public:
   using Join = std::function<Tensors(const std::vector<Tensors>&)>;
-  BatchNode(DatasetNodePtr input, const char* name, int64_t size, bool drop_remainder, Join join, Location at)
+  BatchNode(DatasetNodePtr input, const char* name, int64_t size, bool drop_remainder, bool pads, Join join,
+            Location at)
       : DatasetStep(std::move(input), at),
         name_(name),
         size_(size),
         drops_(drop_remainder),
+        pads_(pads),
         join_(std::move(join)) {
     if (size < 1) throw ValueError(cat(name, ".size"), cat("size must be positive, got ", size));
   }
@@ -127,6 +129,18 @@ class BatchNode final : public DatasetStep {
     return all < 0 ? all : batches(all);
   }
   std::string text() const override { return cat(input().text(), ".", name_, "(", size_, ")"); }
+  std::optional<ShardedBatches> sharded_batches() const override {
+    std::optional<ShardedBatches> out = input().sharded_batches();
+    // How far padded_batch() fills up follows from all elements of a batch.
+    if (!out || out->batch > 0 || pads_) return std::nullopt;
+    out->batch = size_;
+    out->drops = drops_;
+    out->join = [join = join_, at = at()](const std::vector<Tensors>& elements) {
+      const CallScope scope(at);
+      return join(elements);
+    };
+    return out;
+  }
 
   int64_t batches(int64_t elements) const {
     return elements / size_ + (drops_ || elements % size_ == 0 ? 0 : 1);
@@ -141,7 +155,7 @@ class BatchNode final : public DatasetStep {
  private:
   const char* name_;
   int64_t size_;
-  bool drops_;
+  bool drops_, pads_;
   Join join_;
 };
 
@@ -178,7 +192,7 @@ ElementIteratorPtr BatchNode::iterate(const DatasetPass& pass) const {
 
 Dataset Dataset::batch(int64_t size, BatchOptions options, Location at) const {
   const CallScope scope(at);
-  return make<BatchNode>(node(), "batch", size, options.drop_remainder, stacked, at);
+  return make<BatchNode>(node(), "batch", size, options.drop_remainder, false, stacked, at);
 }
 
 Dataset Dataset::padded_batch(int64_t size, PaddedBatchOptions options, Location at) const {
@@ -186,7 +200,7 @@ Dataset Dataset::padded_batch(int64_t size, PaddedBatchOptions options, Location
   const auto join = [values = std::move(options.padding_values)](const std::vector<Tensors>& elements) {
     return padded(elements, values);
   };
-  return make<BatchNode>(node(), "padded_batch", size, options.drop_remainder, join, at);
+  return make<BatchNode>(node(), "padded_batch", size, options.drop_remainder, true, join, at);
 }
 
 }  // namespace espalier

@@ -114,6 +114,12 @@ class MapNode final : public DatasetStep {
   DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override {
     return std::make_shared<MapNode>(shards_of_input(count, owned), function_, calls_, at());
   }
+  std::optional<ShardedBatches> sharded_batches() const override {
+    std::optional<ShardedBatches> out = input().sharded_batches();
+    if (!out || out->batch > 0) return std::nullopt;
+    out->elements = std::make_shared<MapNode>(out->elements, function_, calls_, at());
+    return out;
+  }
   std::string text() const override { return input().text() + ".map()"; }
 
  private:

@@ -35,7 +35,24 @@ struct DatasetPass {
 };
 
 class DatasetNode;
+class SourceNode;
 using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
+
+// A dataset of what the shards of a source give, perhaps in batches, taken apart for readers that share it
+// out (dataset_shards.h).
+struct ShardedBatches {
+  struct Repeat {
+    int64_t count;    // < 0: without end
+    bool of_batches;  // else of elements
+    int64_t size;     // what is known of a pass: so many of them, or -1
+  };
+  std::shared_ptr<const SourceNode> source;
+  DatasetNodePtr elements;           // one pass over them
+  std::vector<Repeat> repeats = {};  // the outermost first
+  int64_t batch = 0;                 // elements of one; 0: there is no batch()
+  bool drops = false;                // a last one with fewer
+  std::function<Tensors(const std::vector<Tensors>&)> join = {};
+};
 
 class DatasetNode {
  public:
@@ -50,6 +67,10 @@ class DatasetNode {
   virtual std::string text() const = 0;
   // What Dataset::read_shards gives. REQUIRES: `owned` is sorted and in [0, count), each once.
   virtual DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const;
+  // Nothing where the elements of shards are mixed, or there are none.
+  virtual std::optional<ShardedBatches> sharded_batches() const { return std::nullopt; }
+
+  static const DatasetNodePtr& of(const Dataset& dataset) { return dataset.node(); }
 
   // Whether passes may differ in the order of their elements, and in their number.
   bool order_varies() const { return order_varies_; }

@@ -114,6 +114,7 @@ class PrefetchNode final : public DatasetStep {
   DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override {
     return std::make_shared<PrefetchNode>(shards_of_input(count, owned), count_, at());
   }
+  std::optional<ShardedBatches> sharded_batches() const override { return input().sharded_batches(); }
   std::string text() const override { return input().text() + ".prefetch()"; }
 
  private:

@@ -93,6 +93,13 @@ class RepeatNode final : public DatasetStep {
   DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override {
     return std::make_shared<RepeatNode>(shards_of_input(count, owned), count_, at());
   }
+  std::optional<ShardedBatches> sharded_batches() const override {
+    std::optional<ShardedBatches> out = input().sharded_batches();
+    if (!out) return std::nullopt;
+    out->repeats.insert(out->repeats.begin(),
+                        {count_, out->batch > 0, std::max<int64_t>(input().cardinality(), -1)});
+    return out;
+  }
   int64_t cardinality() const override {
     const int64_t all = input().cardinality();
     if (all == 0 || count_ == 0) return 0;

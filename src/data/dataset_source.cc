@@ -143,13 +143,7 @@ class SourceElements final : public ElementIterator {
 
   void restore(CursorReader& from) override {
     const SourceState& state = from.source();
-    if (state.shards != node_.format().shards) {
-      throw ValueError(
-          "dataset.restore",
-          cat("the state is of a source in ", Counted(static_cast<uint64_t>(state.shards), "shard"), ", ",
-              node_.text(), " has ", node_.format().shards),
-          cat("set shards to ", state.shards));
-    }
+    node_.require_shards(state);
     order_ = {};
     std::map<int64_t, const ShardState*> places;
     for (const ShardState& one : state.owned) places[one.shard] = &one;
@@ -170,15 +164,10 @@ class SourceElements final : public ElementIterator {
   }
 
   void check_all() const {
-    const std::optional<int64_t> wanted = node_.format().elements;
-    if (!wanted || !node_.owns_all()) return;
+    if (!node_.owns_all()) return;
     int64_t all = 0;
     for (const ShardReader& reader : readers_) all = saturating_sum(all, reader.elements());
-    if (all == *wanted) return;
-    const CallScope scope(node_.at());
-    throw ValueError(
-        cat(node_.format().name, ".elements"),
-        cat("a pass must give ", *wanted, " elements, as the options say, it has ended with ", all));
+    node_.require_elements(all);
   }
 
   const SourceNode& node_;
@@ -261,6 +250,28 @@ SourceNode::SourceNode(OpenSource open, SourceFormat format, std::vector<int64_t
 
 ElementIteratorPtr SourceNode::iterate(const DatasetPass& pass) const {
   return std::make_unique<SourceElements>(*this, pass.number);
+}
+
+void SourceNode::require_elements(int64_t all) const {
+  if (!format_.elements || all == *format_.elements) return;
+  const CallScope scope(at());
+  throw ValueError(
+      cat(format_.name, ".elements"),
+      cat("a pass must give ", *format_.elements, " elements, as the options say, it has ended with ", all));
+}
+
+void SourceNode::require_shards(const SourceState& state) const {
+  if (state.shards == format_.shards) return;
+  throw ValueError("dataset.restore",
+                   cat("the state is of a source in ", Counted(static_cast<uint64_t>(state.shards), "shard"),
+                       ", ", text(), " has ", format_.shards),
+                   cat("set shards to ", state.shards));
+}
+
+std::optional<ShardedBatches> SourceNode::sharded_batches() const {
+  if (!owns_all() || cardinality() == 0) return std::nullopt;
+  const auto source = std::make_shared<const SourceNode>(open_, format_, owned_, at());
+  return ShardedBatches{.source = source, .elements = source};
 }
 
 int64_t SourceNode::cardinality() const {

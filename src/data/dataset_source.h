@@ -24,6 +24,11 @@ class SourceNode final : public DatasetNode {
   int64_t cardinality() const override;
   std::string text() const override;
   DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override;
+  std::optional<ShardedBatches> sharded_batches() const override;
+  // Raises ValueError[name.elements] where a pass over all shards must give another number.
+  void require_elements(int64_t all) const;
+  // Raises ValueError[dataset.restore] for the places of another number of shards.
+  void require_shards(const SourceState& state) const;
 
   const OpenSource& open() const { return open_; }
   const SourceFormat& format() const { return format_; }

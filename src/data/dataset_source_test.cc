@@ -197,7 +197,7 @@ TEST(DatasetSource, NothingBeforeThePlaceIsReadThroughAnyStep) {
         {data.batch(32).prefetch(2), 45, 5 * 32},
         {data.map(same, {.num_parallel_calls = 4}), 1500, 5},
         {data.filter(odd), 700, 5},
-        {data.filter(odd).batch(10).prefetch(1), 70, 61},
+        {data.filter(odd).batch(10).prefetch(1), 70, 4 * 20},
         {data.repeat(), 16000 - 5, 1},
         {data.shuffle(20).repeat(), 16000 - 100, 300},
         {data.shuffle(20).map(same, {.num_parallel_calls = 2}).batch(10).repeat().prefetch(2), 1590, 350},

@@ -22,8 +22,4 @@ bool is_loss_sum(std::string_view result);
 // all_gather before them, the header. So every replica has the same bits.
 Rewrite combine_replicas(const CombineOptions& options);
 
-// Raises ValueError[strategy.variable] where a new value of a variable depends on what differs between
-// replicas: arguments, and the place of a replica.
-void require_equal_updates(const TracedGraph& program);
-
 }  // namespace espalier

@@ -1,5 +1,7 @@
 #include "dist/replicas.h"
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "eager/trace.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
+#include "espalier/source.h"
 #include "ir/sink.h"
 
 namespace espalier {
@@ -17,8 +20,8 @@ thread_local std::shared_ptr<Replicas> innermost_replicas;
 
 }  // namespace
 
-Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions options)
-    : workers_(workers), combine_(options), worker_(places.at(0).worker) {
+Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps)
+    : workers_(workers), combine_(options), audit_steps_(audit_steps), worker_(places.at(0).worker) {
   const RunContext& current = RunContext::current();
   for (Place& place : places) {
     contexts_.push_back(std::make_unique<RunContext>(RunContextOptions{
@@ -40,7 +43,7 @@ void Replicas::begin_step(int64_t step) const {
 }
 
 void Replicas::failed(const std::exception& error) const {
-  if (workers() == 1) return;
+  if (!workers_ || !communicators_[0]) return;
   const auto* const known = dynamic_cast<const Error*>(&error);
   if (worker_)
     worker_->failed(known ? known->rule() : "", known ? known->message() : error.what());
@@ -53,7 +56,7 @@ void Replicas::left() const {
 }
 
 void Replicas::stage(Stage stage, int64_t number) const {
-  if (workers() > 1) communicators_[0]->stage(stage, number);
+  if (workers_ && communicators_[0]) communicators_[0]->stage(stage, number);
 }
 
 bool Replicas::asked_to_go() const { return told_ || (worker_ && worker_->asked_to_go()); }
@@ -62,34 +65,103 @@ std::shared_ptr<const Rewrite> Replicas::rewrite() const {
   return many() ? std::make_shared<const Rewrite>(combine_replicas(combine_)) : nullptr;
 }
 
-std::vector<Tensor> Replicas::padded(std::span<const Tensor> rows) const {
-  const int64_t count = rows.back().size(0), more = world() - count;
-  if (more <= 0) return {};
-  return with_empty_rows(rows, more);
+std::vector<Tensor> Replicas::padded(const BatchRows& batch) const {
+  const int64_t more = world() - batch.count();
+  if (more <= 0 || !batch.of_shards.empty()) return {};
+  return with_empty_rows(batch.rows, more);
 }
 
-std::vector<Tensor> Replicas::arguments_of(std::span<const Tensor> rows, int rank) const {
-  const int64_t count = rows.back().size(0);
-  const int64_t first = count * rank / world(), last = count * (rank + 1) / world();
-  std::vector<Tensor> out = rows_between(rows, first, last);
+std::pair<int64_t, int64_t> Replicas::rows_of(int64_t count, int rank) const {
+  return {count * rank / world(), count * (rank + 1) / world()};
+}
+
+std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank) const {
+  if (!batch.of_shards.empty()) {
+    // They are this worker's alone.
+    std::vector<Tensor> out(batch.rows.begin(), batch.rows.end());
+    const std::vector<int64_t> own = owned_shards(std::ssize(batch.of_shards), rank, world());
+    const auto before = own.empty() ? batch.of_shards.begin() : batch.of_shards.begin() + own.front();
+    out.push_back(Tensor::scalar(std::accumulate(batch.of_shards.begin(), before, int64_t{0})));
+    return out;
+  }
+  const auto [first, last] = rows_of(batch.count(), rank);
+  std::vector<Tensor> out = rows_between(batch.rows, first, last);
   out.push_back(Tensor::scalar(first));
   return out;
 }
 
-std::vector<Tensor> Replicas::arguments(std::span<const Tensor> rows) const {
-  return arguments_of(rows, first_);
+std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const { return arguments_of(batch, first_); }
+
+std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows& batch) const {
+  if (count() == 1) return program.call(arguments(batch));
+  std::vector<std::vector<Tensor>> each;
+  for (int i = 0; i < count(); ++i) each.push_back(arguments_of(batch, first_ + i));
+  return std::move(run_each(program, each)[0]);
 }
 
-std::vector<Tensor> Replicas::run(const TracedFunction& program, std::span<const Tensor> rows) const {
-  if (count() == 1) return program.call(arguments(rows));
-  std::vector<std::vector<Tensor>> each;
+std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& program,
+                                                    std::span<const std::vector<Tensor>> arguments) const {
   std::vector<const RunContext*> in;
-  for (int i = 0; i < count(); ++i) {
-    each.push_back(arguments_of(rows, first_ + i));
-    in.push_back(contexts_[static_cast<size_t>(i)].get());
-  }
+  for (const auto& context : contexts_) in.push_back(context.get());
   const auto at_once = [this](const std::function<void(size_t)>& body) { threads_->run(body); };
-  return std::move(program.call_replicas(each, in, at_once)[0]);
+  return program.call_replicas(arguments, in, at_once);
+}
+
+std::vector<std::vector<Tensor>> Replicas::run_rows(const TracedFunction& function,
+                                                    std::span<const Tensor> rows) const {
+  const int64_t count = rows[0].size(0);
+  if (count < world()) return {function.call(rows)};
+  std::vector<std::vector<Tensor>> each;
+  for (int i = 0; i < this->count(); ++i) {
+    const auto [first, last] = rows_of(count, first_ + i);
+    each.push_back(rows_between(rows, first, last));
+  }
+  std::vector<std::vector<Tensor>> own = run_each(function, each), out(static_cast<size_t>(world()));
+  for (size_t k = 0; k < own[0].size(); ++k) {
+    std::vector<Tensor> results;
+    for (const std::vector<Tensor>& of : own) results.push_back(of[k]);
+    const std::vector<Tensor> all = of_all(results);
+    for (size_t rank = 0; rank < out.size(); ++rank) out[rank].push_back(all[rank]);
+  }
+  return out;
+}
+
+std::vector<Tensor> Replicas::of_all(const std::vector<Tensor>& own) const {
+  if (workers() == 1) return own;
+  // Types first, then elements: both in rooms of the size of the largest.
+  const auto sizes_of = [&](std::string_view name, const std::string& mine) {
+    const uint64_t size = mine.size();
+    std::vector<uint64_t> out(static_cast<size_t>(workers()));
+    all_gather(name, std::as_bytes(std::span(&size, 1)), reinterpret_cast<std::byte*>(out.data()));
+    return out;
+  };
+  const auto texts_of = [&](std::string_view name, std::string mine) {
+    const std::vector<uint64_t> sizes = sizes_of(name, mine);
+    const size_t room = std::ranges::max(sizes);
+    mine.resize(room);
+    std::string all(room * sizes.size(), '\0');
+    all_gather(name, std::as_bytes(std::span(mine)), reinterpret_cast<std::byte*>(all.data()));
+    std::vector<std::string> out;
+    for (size_t i = 0; i < sizes.size(); ++i) out.push_back(all.substr(i * room, sizes[i]));
+    return out;
+  };
+  const Literal& mine = own.at(0).node()->dense();
+  std::string type(1, static_cast<char>(mine.type().dtype));
+  for (const int64_t size : mine.type().shape) type.append(reinterpret_cast<const char*>(&size), sizeof size);
+  const std::vector<std::string> types = texts_of("types", type);
+  const std::vector<std::string> values =
+      texts_of("values", std::string(reinterpret_cast<const char*>(mine.raw()), mine.raw_bytes()));
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < types.size(); ++i) {
+    TensorType of{static_cast<DType>(types[i][0]), {}};
+    for (size_t k = 1; k < types[i].size(); k += sizeof(int64_t)) {
+      int64_t size = 0;
+      std::memcpy(&size, types[i].data() + k, sizeof size);
+      of.shape.push_back(size);
+    }
+    out.push_back(make_concrete(Literal::copy(of, values[i].data())));
+  }
+  return out;
 }
 
 void Replicas::on_each(const std::function<void(size_t)>& body) const {
@@ -139,14 +211,8 @@ void Replicas::broadcast(std::span<const Variable> variables) const {
 bool is_chief() { return !innermost_replicas || innermost_replicas->worker() == 0; }
 const std::shared_ptr<Replicas>& current_replicas() { return innermost_replicas; }
 
-Strategy::Scope::Scope(std::shared_ptr<Replicas> replicas)
-    : before_(std::exchange(innermost_replicas, std::move(replicas))) {
-  if (const RunContext* const host = innermost_replicas->host()) context_.emplace(*host);
+std::shared_ptr<Replicas> exchange_current_replicas(std::shared_ptr<Replicas> next) {
+  return std::exchange(innermost_replicas, std::move(next));
 }
-Strategy::Scope::~Scope() { innermost_replicas = std::move(before_); }
-
-int Strategy::num_replicas_in_sync() const { return replicas_->world(); }
-int Strategy::worker() const { return replicas_->worker(); }
-int Strategy::workers() const { return replicas_->workers(); }
 
 }  // namespace espalier

@@ -10,6 +10,7 @@
 
 #include "dist/combine_replicas.h"
 #include "dist/replica_threads.h"
+#include "dist/rows.h"
 #include "dist/worker.h"
 #include "espalier/function.h"
 #include "espalier/strategy.h"
@@ -24,7 +25,7 @@ class Replicas {
     std::shared_ptr<Worker> worker = {};         // whose communicator that is
   };
   // Replicas of this process, which have neighbouring ranks. `workers`: whether other processes have others.
-  Replicas(std::vector<Place> places, bool workers, CombineOptions options);
+  Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
 
   int world() const { return combine_.world; }
   int first() const { return first_; }
@@ -33,6 +34,8 @@ class Replicas {
   bool many() const { return world() > 1; }
   int worker() const { return workers_ ? contexts_[0]->rank : 0; }
   int workers() const { return workers_ ? contexts_[0]->world : 1; }
+  // Whether this process is a worker of a run, perhaps the only one.
+  bool launched() const { return workers_ && communicators_[0]; }
   // What all ranks do alike is agreed on in it; null: that is up to this process, in the current one.
   const RunContext* host() const { return workers_ ? contexts_[0].get() : nullptr; }
 
@@ -58,26 +61,42 @@ class Replicas {
   static constexpr const char* kPlace = "place";
   // Rows of weight 0 behind those of a batch that has fewer rows than there are replicas. `rows`: tensors of
   // equal first axes, the last one their weights. Nothing where it has enough.
-  std::vector<Tensor> padded(std::span<const Tensor> rows) const;
+  std::vector<Tensor> padded(const BatchRows& batch) const;
   // The arguments of the first replica here.
-  std::vector<Tensor> arguments(std::span<const Tensor> rows) const;
+  std::vector<Tensor> arguments(const BatchRows& batch) const;
   // Runs a step on its replicas; gives the results of the first, which are those of all.
-  std::vector<Tensor> run(const TracedFunction& program, std::span<const Tensor> rows) const;
+  std::vector<Tensor> run(const TracedFunction& program, const BatchRows& batch) const;
   // Calls body(i) for replica first() + i, each on a thread of its own and in its context, and returns when
   // all have returned; rethrows the first exception.
   void on_each(const std::function<void(size_t)>& body) const;
   // What all workers give, in their order: `out` has room for as many bytes of each.
   void all_gather(std::string_view name, std::span<const std::byte> mine, std::byte* out) const;
+  // A program on each replica of this process, on arguments of its own; the results of each.
+  std::vector<std::vector<Tensor>> run_each(const TracedFunction& program,
+                                            std::span<const std::vector<Tensor>> arguments) const;
+  // What a function of rows gives for those of each rank (rows_of), in the order of ranks; on the first
+  // replica alone, and as one, where there are fewer rows than ranks.
+  std::vector<std::vector<Tensor>> run_rows(const TracedFunction& function,
+                                            std::span<const Tensor> rows) const;
+  // One value of each replica, of any type each; in the order of ranks. `own`: of those of this process.
+  std::vector<Tensor> of_all(const std::vector<Tensor>& own) const;
+  // Which of so many rows are a rank's: from the first to behind the last.
+  std::pair<int64_t, int64_t> rows_of(int64_t count, int rank) const;
+  // Whether variables are to be compared behind this step of the run; and that: raises
+  // RunError[strategy.audit].
+  bool audit_due(int64_t step) const { return audit_steps_ > 0 && workers() > 1 && step % audit_steps_ == 0; }
+  void audit(std::span<const Variable> variables, int64_t step) const;
   // Gives variables the values they have on worker 0. All workers name the same ones in one order.
   void broadcast(std::span<const Variable> variables) const;
 
  private:
-  std::vector<Tensor> arguments_of(std::span<const Tensor> rows, int rank) const;
+  std::vector<Tensor> arguments_of(const BatchRows& batch, int rank) const;
 
   std::vector<std::shared_ptr<Communicator>> communicators_;
   std::vector<std::unique_ptr<RunContext>> contexts_;
   const bool workers_;
   CombineOptions combine_;
+  const int64_t audit_steps_;
   int first_ = 0;
   const std::shared_ptr<Worker> worker_;
   mutable std::atomic<bool> told_{false}, goes_{false};
@@ -86,6 +105,8 @@ class Replicas {
 
 // Whether this process writes and prints: without a strategy, and as the first of workers.
 bool is_chief();
+// Makes `next` that of the innermost scope; gives the one before.
+std::shared_ptr<Replicas> exchange_current_replicas(std::shared_ptr<Replicas> next);
 // Of the innermost scope of this thread; null without one.
 const std::shared_ptr<Replicas>& current_replicas();
 

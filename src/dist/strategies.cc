@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/format.h"
 #include "base/thread_pool.h"
@@ -41,10 +42,11 @@ MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at
   }
   if (const auto& worker = places[0].worker) {
     places[0].communicator = std::shared_ptr<Communicator>(worker, &worker->communicator());
-    // Cores are shared out among the ranks of a host, unless a mask says which are this one's.
-    places[0].threads = std::max(threads() / places[0].communicator->world(), 1);
+    // Cores are shared out among the ranks of the host, unless somebody said how many threads each has.
+    const bool said = std::getenv("ESPALIER_THREADS") || threads() != default_threads();
+    places[0].threads = said ? threads() : std::max(threads() / worker->local_world(), 1);
   }
-  replicas_ = std::make_shared<Replicas>(std::move(places), true, combine);
+  replicas_ = std::make_shared<Replicas>(std::move(places), true, combine, options.audit_steps);
 }
 
 }  // namespace espalier::strategy

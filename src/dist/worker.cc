@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <exception>
@@ -44,7 +45,8 @@ int required_number(const char* name) {
 }
 
 FailureCause cause_of(const std::string& rule) {
-  if (rule == "comm.mismatch") return FailureCause::kMismatch;
+  // All ranks know these at once.
+  if (rule == "comm.mismatch" || rule == "strategy.audit") return FailureCause::kMismatch;
   return rule == "comm.verdict" ? FailureCause::kOthers : FailureCause::kOwn;
 }
 
@@ -66,7 +68,11 @@ std::shared_ptr<Worker> Worker::from_environment() {
   }
 }
 
-Worker::Worker(int rank, int world, const std::string& segments) : rank_(rank) {
+Worker::Worker(int rank, int world, const std::string& segments)
+    : rank_(rank),
+      local_world_(variable_of_environment("ESPALIER_LOCAL_WORLD")
+                       ? std::max(required_number("ESPALIER_LOCAL_WORLD"), 1)
+                       : world) {
   SharedSegments shared = parse_shared_segments(segments);
   board_ = shm_board(shared);
   communicator_ = shm_communicator(shared, rank, world);

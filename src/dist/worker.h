@@ -28,6 +28,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   Communicator& communicator() { return *communicator_; }
+  // How many workers this machine has.
+  int local_world() const { return local_world_; }
   // Before the first step of the first run of fit: returns when all have said the same. Raises
   // RunError[comm.verdict] where they differ.
   void describe(std::map<std::string, std::string> facts);
@@ -42,7 +44,7 @@ class Worker {
 
  private:
   Worker(int rank, int world, const std::string& segments);
-  int rank_;
+  int rank_, local_world_;
   std::shared_ptr<Board> board_;
   std::shared_ptr<Communicator> communicator_;
   std::vector<ChaosEvent> chaos_;

@@ -33,14 +33,15 @@ struct Plan {
   int calls = 0;
 
   // Made when it is first asked for.
-  const Part& part(size_t replica, size_t replicas) {
-    if (parts.size() != replicas) parts.assign(replicas, {});
+  const Part& part(size_t replica, UpdateOwners& owners) {
+    if (parts.size() != owners.replicas()) parts.assign(owners.replicas(), {});
     Part& out = parts[replica];
     if (out.executable) return out;
-    const std::vector<size_t> owners = share_updates(program, replicas);
+    require_equal_updates(program);
+    owners.add(program);
     std::vector<size_t> own;
-    for (size_t i = 0; i < owners.size(); ++i) {
-      if (owners[i] == replica) own.push_back(i);
+    for (size_t i = 0; i < program.updated.size(); ++i) {
+      if (owners.of(program.updated[i]) == replica) own.push_back(i);
     }
     out.program = with_updates(program, own);
     out.executable = compile(optimize(out.program.graph));
@@ -154,6 +155,7 @@ struct TracedFunction::Impl {
   Idle<CallState> calls;
   size_t traces = 0;
   std::optional<Structures> traced;  // of the last trace
+  UpdateOwners owners{1};            // the same for all plans, whatever rows each is for
 
   // While the body runs on this thread, whose lock is held.
   struct Inside {
@@ -273,6 +275,16 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
                                                                std::span<const RunContext* const> contexts,
                                                                const AtOnce& at_once) const {
   const size_t replicas = contexts.size();
+  if (replicas == 1) {
+    const RunScope scope(*contexts[0]);
+    prepare(arguments[0]);
+    {
+      CallState state;
+      impl_->find_plan(state, arguments[0], *contexts[0]);
+      if (contexts[0]->world > 1) require_equal_updates(state.plan->program);
+    }
+    return {call(arguments[0])};
+  }
   struct Replica {
     CallState state;
     const Part* part = nullptr;
@@ -284,7 +296,9 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
   for (size_t i = 0; i < replicas; ++i) {
     impl_->find_plan(all[i].state, arguments[i], RunContext::current(), false);
     const std::lock_guard lock(impl_->mutex);
-    all[i].part = &all[i].state.plan->part(i, replicas);
+    UpdateOwners& owners = impl_->owners;
+    if (owners.replicas() != replicas) owners = UpdateOwners(replicas);
+    all[i].part = &all[i].state.plan->part(i, owners);
   }
   at_once([&](size_t i) {
     Replica& own = all[i];

@@ -1,9 +1,12 @@
 #include "eager/shares.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
+#include "base/format.h"
 #include "ops/collective.h"
+#include "ops/registry.h"
 
 namespace espalier {
 namespace {
@@ -86,6 +89,28 @@ std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas) {
   std::vector<size_t> out;
   for (size_t u = 0; u < count; ++u) out.push_back(owner[groups.find(u)]);
   return out;
+}
+
+void require_equal_updates(const TracedGraph& program) {
+  const Graph& graph = *program.graph;
+  std::vector<bool> differs(graph.value_count());
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind == InputKind::kArgument) differs[input.value] = true;
+  }
+  const std::array<const OpDef*, 3> makes_equal{&op_all_reduce, &op_all_gather, &op_collective_broadcast};
+  for (const Node& node : graph.nodes()) {
+    bool out = node.op == &op_replica_id || node.op == &op_partition_id || node.op == &op_reduce_scatter;
+    for (const ValueId input : graph.inputs(node)) out = out || differs[input];
+    if (std::ranges::find(makes_equal, node.op) != makes_equal.end()) out = false;
+    for (uint32_t i = 0; i < node.result_count; ++i) differs[node.first_result + i] = out;
+  }
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    if (!differs[graph.outputs()[program.results + i].value]) continue;
+    throw ValueError("strategy.variable",
+                     cat("the new value of \"", program.updated[i]->path,
+                         "\" would differ between replicas: it comes from the rows of one of them"),
+                     "observe() says how replicas combine what they add to a variable");
+  }
 }
 
 TracedGraph with_updates(const TracedGraph& program, const std::vector<size_t>& updates) {

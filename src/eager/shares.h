@@ -1,6 +1,7 @@
 // Which of several replicas makes which new values, where all of them could.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "eager/traced_graph.h"
@@ -11,6 +12,28 @@ namespace espalier {
 // behind the collectives stay together, and each replica has about as many bytes to make; those that come
 // from before them are replica 0's.
 std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas);
+
+// Which replica makes the new values of a variable: of any number of programs that update it, one.
+class UpdateOwners {
+ public:
+  explicit UpdateOwners(size_t replicas) : replicas_(replicas) {}
+  size_t replicas() const { return replicas_; }
+  // Finds some for variables that have none yet, as share_updates() does.
+  void add(const TracedGraph& program) {
+    const std::vector<size_t> shares = share_updates(program, replicas_);
+    for (size_t i = 0; i < shares.size(); ++i) owners_.try_emplace(program.updated[i], shares[i]);
+  }
+  // REQUIRES: it was in a program that was added.
+  size_t of(const VariablePtr& variable) const { return owners_.at(variable); }
+
+ private:
+  size_t replicas_;
+  std::map<VariablePtr, size_t> owners_;
+};
+
+// Raises ValueError[strategy.variable] where a new value of a variable depends on what differs between
+// replicas: arguments, and the place of a replica.
+void require_equal_updates(const TracedGraph& program);
 
 // The program that makes these updates alone, by their numbers.
 TracedGraph with_updates(const TracedGraph& program, const std::vector<size_t>& updates);

@@ -97,8 +97,9 @@ Tensor BatchNormalization::call(const Tensor& x) {
            .increments = {out[1], out[2], rows},
            .combination = Combination::kJoint,
            .combine = both_statistics,
-           .fold = [momentum, kept, some = weight.defined()](std::span<const Tensor> now,
-                                                             std::span<const Tensor> batch) {
+           // Also where these rows are a part: others of the batch may have none.
+           .fold = [momentum, kept, some = weight.defined() || is_part_of_batch()](
+                       std::span<const Tensor> now, std::span<const Tensor> batch) {
              std::vector<Tensor> next;
              for (const size_t i : {0, 1}) {
                const Tensor before = convert(now[i], batch[i].dtype());

@@ -31,6 +31,8 @@ Shard shard_in_batch(const Shape& shape) {
   return out;
 }
 
+bool is_part_of_batch() { return place_in_batch != nullptr; }
+
 bool has_other_replicas() {
   if (!place_in_batch) return false;
   if (place_in_batch->others_ == BatchPlaceScope::Others::kShards)

@@ -20,6 +20,7 @@ class BatchPlaceScope {
  private:
   friend Shard shard_in_batch(const Shape& shape);
   friend bool has_other_replicas();
+  friend bool is_part_of_batch();
   const Tensor first_;
   const int64_t rows_, whole_;
   const Others others_;
@@ -30,6 +31,8 @@ class BatchPlaceScope {
 // perhaps several times; other arrays, and all outside of a scope, are wholes.
 Shard shard_in_batch(const Shape& shape);
 
+// Whether the rows are a part of a batch.
+bool is_part_of_batch();
 // Whether sum_over_replicas() reaches others. Raises ValueError[strategy.synchronized] where other rows are
 // shards, which have no sum before they have all run.
 bool has_other_replicas();

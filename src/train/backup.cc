@@ -10,6 +10,8 @@
 namespace espalier {
 namespace {
 
+constexpr const char *kLedgerRows = "ledger/rows", *kLedgerIds = "ledger/ids";
+
 // fit looks for it; it does nothing by itself.
 struct Backup final : Callback {
   explicit Backup(BackupAndRestoreOptions given) : options(std::move(given)) {
@@ -72,6 +74,12 @@ Backups::Backups(const FitOptions& options, const TrainingBatches& batches, cons
 
 FitPosition Backups::position() const {
   FitPosition out{static_cast<int>(found_->epoch), found_->step, found_->stopped, {}, found_->cursor};
+  // Beside the place in the data; a run of an earlier version does not say it.
+  const auto take = [&](const char* name) {
+    const auto found = out.cursor.numbers.extract(name);
+    return found ? found.mapped() : 0;
+  };
+  out.rows = {static_cast<int64_t>(take(kLedgerRows)), take(kLedgerIds)};
   for (const auto& [name, values] : found_->history) {
     out.history.resize(values.size());
     for (size_t i = 0; i < values.size(); ++i) out.history[i].set(name, values[i]);
@@ -109,13 +117,22 @@ void Backups::restore(const NamedVariables& variables) {
   found_.reset();
 }
 
-void Backups::save(const NamedVariables& variables, const FitPosition& position) const {
+void Backups::finish() {
+  if (writing_.valid()) writing_.get();
+}
+
+void Backups::save(const NamedVariables& variables, const FitPosition& position) {
+  finish();
   Checkpoint out{.seed = seed(),
                  .epoch = position.epoch,
                  .step = position.step,
                  .stopped = position.stopped,
                  .run = run_,
                  .cursor = position.cursor};
+  if (position.rows.rows > 0) {
+    out.cursor.numbers[kLedgerRows] = static_cast<uint64_t>(position.rows.rows);
+    out.cursor.numbers[kLedgerIds] = position.rows.ids;
+  }
   for (const Logs& logs : position.history) {
     for (const auto& [name, value] : logs) out.history[name].push_back(value);
   }
@@ -127,7 +144,9 @@ void Backups::save(const NamedVariables& variables, const FitPosition& position)
   }
   for (const auto& [name, variable] : variables)
     out.variables.push_back({name, variable.read().node()->dense()});
-  posix_env().write_file(backup_->path, checkpoint_bytes(out));
+  writing_ = std::async(std::launch::async, [path = backup_->path, out = std::move(out)] {
+    posix_env().write_file(path, checkpoint_bytes(out));
+  });
 }
 
 void Backups::end() const {

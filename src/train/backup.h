@@ -1,6 +1,7 @@
 // What BackupAndRestore does in a run of fit.
 #pragma once
 
+#include <future>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
+#include "train/epoch_rows.h"
 #include "train/step_batches.h"
 
 namespace espalier {
@@ -23,6 +25,7 @@ struct FitPosition {
   bool stopped = false;
   std::vector<Logs> history = {};
   TrainingBatches::Cursor cursor = {};
+  EpochRows rows = {};  // of the epoch so far
 };
 
 // The checkpoints of one run; does nothing unless BackupAndRestore is among its callbacks.
@@ -43,8 +46,12 @@ class Backups {
   bool due_after_step(int64_t steps_of_run) const { return freq_ > 0 && steps_of_run % freq_ == 0; }
   bool due_after_epoch() const { return freq_ == 0; }
   bool used() const { return backup_ != nullptr; }
-  void save(const NamedVariables& variables, const FitPosition& position) const;
-  // The run has ended as planned.
+  // Writes while the run goes on: what it holds are the arrays themselves, and steps make new ones beside
+  // them. Raises what the write before raised.
+  void save(const NamedVariables& variables, const FitPosition& position);
+  // Waits for what is written; raises what that raised.
+  void finish();
+  // The run has ended as planned. REQUIRES: finish().
   void end() const;
 
  private:
@@ -53,6 +60,7 @@ class Backups {
   int64_t freq_ = -1;  // steps; 0: epochs; -1: never
   std::map<std::string, std::string> run_;
   std::optional<Checkpoint> found_;
+  std::future<void> writing_;  // waits when it is destroyed
 };
 
 }  // namespace espalier

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "eager/shares.h"
 #include "espalier/tape.h"
 #include "nn/batch_place.h"
 #include "nn/build_transaction.h"
@@ -302,7 +303,7 @@ void Model::compile(ModelOptions options, Location at) {
   const CallScope scope(at);
   auto next = std::make_shared<Training>(std::move(options), output_names());
   Training& training = *next;
-  if (current_replicas() && current_replicas()->many()) training.replicas = current_replicas();
+  training.replicas = current_replicas();
   if (training.placed() && training.options.run_eagerly)
     throw ValueError("strategy.eager", "a model that runs eagerly trains on one device, in one piece",
                      "compile without run_eagerly");

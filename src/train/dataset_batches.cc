@@ -22,24 +22,25 @@ class DatasetSource : public TrainingBatches {
     return {{"data", to_string(dataset_)}, {"weighted", cat(weighted_)}};
   }
   Cursor save() const override {
-    if (!iterator_) return {};
-    return cursor_of(iterator_->save());
+    if (!reader_) return {};
+    return cursor_of(reader_->save());
+  }
+  std::span<const int64_t> rows_of_shards() const override {
+    return reader_ ? reader_->rows_of_shards() : std::span<const int64_t>();
+  }
+  std::span<const int64_t> places() const override {
+    return reader_ ? reader_->places() : std::span<const int64_t>();
   }
 
  protected:
-  // Empty at its end.
-  std::span<const Tensor> element() {
-    std::optional<Tensors> element = iterator_->next();
-    if (!element) return {};
-    return arguments_.of(std::move(*element));
-  }
+  void read(uint64_t iteration) { reader_ = batch_reader(dataset_, iteration, arguments_); }
   void restore(const Cursor& cursor) {
     const DatasetState state = state_of(cursor);
-    if (!iterator_) iterator_.emplace(dataset_, state.iteration);
-    iterator_->restore(state);
+    if (!reader_) read(state.iteration);
+    reader_->restore(state);
   }
   Dataset dataset_;
-  std::optional<DatasetIterator> iterator_;
+  std::unique_ptr<BatchReader> reader_;  // of the pass that is open
 
  private:
   StepArguments arguments_;
@@ -50,12 +51,11 @@ class RepeatedDataset final : public DatasetSource {
  public:
   RepeatedDataset(const Dataset& dataset, int64_t steps, const FitOptions& options, StepArguments arguments)
       : DatasetSource(dataset.repeat(), options, std::move(arguments)), steps_(steps) {
-    iterator_.emplace(dataset_, 0);
-    if (options.initial_epoch > 0)
-      iterator_->restore({iterator_->save().seed, 0, options.initial_epoch * steps});
+    read(0);
+    if (options.initial_epoch > 0) reader_->restore({reader_->save().seed, 0, options.initial_epoch * steps});
   }
   std::span<const Tensor> next() override {
-    const auto found = element();
+    const auto found = reader_->next();
     if (found.empty()) no_batches("fit.rows", dataset_);
     return found;
   }
@@ -72,11 +72,11 @@ class DatasetPasses final : public DatasetSource {
   DatasetPasses(const Dataset& dataset, const FitOptions& options, StepArguments arguments)
       : DatasetSource(dataset, options, std::move(arguments)), pass_(options.initial_epoch) {}
   std::span<const Tensor> next() override {
-    if (!iterator_) iterator_.emplace(dataset_, repeated_pass(0, pass_));
-    const auto found = element();
+    if (!reader_) read(repeated_pass(0, pass_));
+    const auto found = reader_->next();
     if (!found.empty()) return found;
-    if (iterator_->save().elements == 0) no_batches("fit.rows", dataset_);
-    iterator_.reset();
+    if (reader_->save().elements == 0) no_batches("fit.rows", dataset_);
+    reader_.reset();
     ++pass_;
     return {};
   }
@@ -84,7 +84,7 @@ class DatasetPasses final : public DatasetSource {
   void restore(int epoch, int64_t step, const Cursor& cursor) override {
     pass_ = epoch;
     if (step > 0) return DatasetSource::restore(cursor);
-    iterator_.reset();
+    reader_.reset();
   }
 
  private:
@@ -136,20 +136,38 @@ void refuse_beside_dataset(const std::string& verb) {
                    "set weighted");
 }
 
+std::span<const Tensor> StepArguments::without_rows(const Tensors& element) {
+  Tensors row;
+  for (const Tensor& none : element) {
+    Shape shape = none.shape();
+    shape[0] = 1;
+    row.push_back(full(shape, 0, none.dtype()));
+  }
+  DatasetFormat unchecked = format_;
+  unchecked.class_weight = {};
+  unchecked.check = {};
+  StepArguments of_row(std::move(unchecked));
+  const auto arguments = of_row.of(std::move(row));
+  arguments_.assign(arguments.begin(), arguments.end());
+  arguments_.back() = full({1}, 0);
+  return arguments_;
+}
+
 DatasetBatches::DatasetBatches(const Dataset& dataset, DatasetFormat format)
-    : arguments_(format), iterator_(dataset, 0), rows_rule_(format.rows_rule) {
-  require_end(format.verb, dataset);
+    : arguments_(std::move(format)), reader_(batch_reader(dataset, 0, arguments_)) {
+  require_end(arguments_.format().verb, dataset);
 }
 
 std::span<const Tensor> DatasetBatches::next() {
-  std::optional<Tensors> element = iterator_.next();
-  if (element) return arguments_.of(std::move(*element));
-  if (iterator_.save().elements == 0) throw ShapeError(rows_rule_, "there are no batches");
-  return {};
+  const auto found = reader_->next();
+  if (found.empty() && reader_->save().elements == 0)
+    throw ShapeError(arguments_.format().rows_rule, "there are no batches");
+  return found;
 }
 
 std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
-                                                  size_t known_inputs, size_t labels, RowsCheck check) {
+                                                  size_t known_inputs, size_t labels, RowsCheck check,
+                                                  DataShares shares) {
   const int64_t batches = dataset.cardinality();
   check_options(options);
   if (options.validation_split != 0)
@@ -157,8 +175,8 @@ std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const 
                      "give take() and skip() of the dataset to fit and validation_data");
   if (options.sample_weight.defined()) refuse_beside_dataset("fit");
   if (batches == 0) no_batches("fit.rows", dataset);
-  StepArguments arguments(
-      {"fit", "fit.rows", 0, known_inputs, labels, options.weighted, options.class_weight, std::move(check)});
+  StepArguments arguments({"fit", "fit.rows", 0, known_inputs, labels, options.weighted, options.class_weight,
+                           std::move(check), shares});
   if (options.steps_per_epoch == 0 && batches == Dataset::kUnknown)
     return std::make_unique<DatasetPasses>(dataset, options, std::move(arguments));
   if (options.steps_per_epoch == 0 && batches == Dataset::kInfinite)

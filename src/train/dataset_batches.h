@@ -6,13 +6,21 @@
 #include <memory>
 #include <string>
 
+#include "dist/replicas.h"
 #include "espalier/model.h"
+#include "train/shard_batches.h"
 #include "train/step_batches.h"
 
 namespace espalier {
 
 // Sees the rows of a batch before its step, with their weights where they have some.
 using RowsCheck = std::function<void(std::span<const Tensor> x, const TensorList& y, const Tensor& weights)>;
+
+// Who works on a batch.
+struct DataShares {
+  const Replicas* replicas = nullptr;  // null: one
+  int64_t logical_shards = 0;
+};
 
 struct DatasetFormat {
   std::string verb, rows_rule;  // of errors
@@ -24,6 +32,7 @@ struct DatasetFormat {
   bool weighted = false;
   std::map<int64_t, double> class_weight = {};
   RowsCheck check = {};
+  DataShares shares = {};
 };
 
 // Elements as arguments of steps.
@@ -33,6 +42,9 @@ class StepArguments {
   // Raises ShapeError[rows_rule] for an element of another number of tensors, or without equal first axes,
   // and what row_weights and class_weights raise.
   std::span<const Tensor> of(Tensors element);
+  // One row of weight 0 and zeros, for an element that has no rows.
+  std::span<const Tensor> without_rows(const Tensors& element);
+  const DatasetFormat& format() const { return format_; }
 
  private:
   DatasetFormat format_;
@@ -52,16 +64,17 @@ class DatasetBatches final : public StepBatches {
   DatasetBatches(const Dataset& dataset, DatasetFormat format);
   // Raises ShapeError[rows_rule] when there is not a single batch.
   std::span<const Tensor> next() override;
+  std::span<const int64_t> rows_of_shards() const override { return reader_->rows_of_shards(); }
 
  private:
   StepArguments arguments_;
-  DatasetIterator iterator_;
-  std::string rows_rule_;
+  std::unique_ptr<BatchReader> reader_;
 };
 
 // What fit trains on: epochs of so many batches, or passes over the dataset. Raises what Model::fit says of
 // options for datasets.
 std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
-                                                  size_t known_inputs, size_t labels, RowsCheck check);
+                                                  size_t known_inputs, size_t labels, RowsCheck check,
+                                                  DataShares shares);
 
 }  // namespace espalier

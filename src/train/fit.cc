@@ -28,10 +28,19 @@ Model::Shared::Shared()
           },
           {.name = "predict"}) {}
 
-Tensors Model::Shared::predict(std::span<const Tensor> x) {
-  if (!training || !training->options.run_eagerly) return forward.call(x);
-  const TrainingScope mode(false);
-  return Running::apply(x);
+void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
+  const int64_t rows = x[0].size(0);
+  if (training && training->options.run_eagerly) {
+    const TrainingScope mode(false);
+    return out.add(rows, Running::apply(x));
+  }
+  const Replicas* const replicas = training ? training->replicas.get() : nullptr;
+  if (!replicas || !replicas->many() || rows < replicas->world()) return out.add(rows, forward.call(x));
+  const std::vector<Tensors> of_ranks = replicas->run_rows(forward, x);
+  for (int rank = 0; rank < replicas->world(); ++rank) {
+    const auto [first, last] = replicas->rows_of(rows, rank);
+    out.add(last - first, of_ranks[static_cast<size_t>(rank)]);
+  }
 }
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)
@@ -73,8 +82,9 @@ std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, 
   const std::shared_ptr<Training> training = this->training("fit.compile");
   const RunScope here(training->host());
   IdsCheck ids(shared_->ids, "fit.ids", kOfBatch);
-  const auto passes = training_batches(batches, options, input_names().size(), training->outputs.size(),
-                                       training->rows_check("fit.labels", ids, options.class_weight));
+  const auto passes =
+      training_batches(batches, options, input_names().size(), training->outputs.size(),
+                       training->rows_check("fit.labels", ids, options.class_weight), training->shares());
   const Rows rows = validation_rows(options);
   return training->fit(*passes, options, training->validation(rows, options, shared_->ids), shared_->stop);
 }
@@ -99,7 +109,8 @@ std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOpt
                                                        .rows_rule = "fit.validation",
                                                        .inputs = inputs,
                                                        .labels = outputs.size(),
-                                                       .check = rows_check(kLabels, ids)});
+                                                       .check = rows_check(kLabels, ids),
+                                                       .shares = shares()});
       return test(batches);
     };
   }
@@ -186,7 +197,8 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
                                .known_inputs = input_names().size(),
                                .labels = training->outputs.size(),
                                .weighted = options.weighted,
-                               .check = training->rows_check("evaluate.labels", ids)});
+                               .check = training->rows_check("evaluate.labels", ids),
+                               .shares = training->shares()});
   return training->test(all);
 }
 
@@ -218,15 +230,11 @@ Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at)
   IdsCheck ids(shared_->ids, "predict.ids");
   ids.take(x.tensors());
   const std::vector<int64_t> order = rows.numbers();
-  std::vector<Tensors> parts;
-  std::vector<int64_t> sizes;
+  PredictedRows out;
   Batches batches(rows.arrays, order, batch_size);
-  while (batches.next()) {
-    sizes.push_back(batches[0].size(0));
-    parts.push_back(
-        on_batch(batches.numbers().size(), rows.count, [&] { return shared_->predict(batches.rows()); }));
-  }
-  return join_rows(parts, sizes);
+  while (batches.next())
+    on_batch(batches.numbers().size(), rows.count, [&] { shared_->predict(batches.rows(), out); });
+  return join_rows(out.parts, out.sizes);
 }
 
 Tensors Model::predict_all(const Dataset& batches, Location at) {
@@ -234,26 +242,27 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
   const Running run_this(*this);
   const BuildTransaction transaction;
   require_end("predict", batches);
-  std::vector<Tensors> parts;
-  std::vector<int64_t> sizes;
+  PredictedRows out;
   DatasetIterator iterator(batches, 0);
   IdsCheck ids(shared_->ids, "predict.ids", kOfBatch);
   while (std::optional<Tensors> element = iterator.next()) {
     const size_t inputs = input_types().size();
     if (inputs > 0 && inputs < element->size()) element->resize(inputs);
-    sizes.push_back(rows_to_predict(*element).count);
+    rows_to_predict(*element);
     ids.take(*element);
-    parts.push_back(shared_->predict(*element));
+    shared_->predict(*element, out);
   }
-  if (parts.empty()) throw ShapeError("predict.rows", cat("there are no batches: ", batches, " is empty"));
-  return join_rows(parts, sizes);
+  if (out.parts.empty())
+    throw ShapeError("predict.rows", cat("there are no batches: ", batches, " is empty"));
+  return join_rows(out.parts, out.sizes);
 }
 
 Logs Model::Training::test(StepBatches& batches) {
   reset();
   for (auto arguments = batches.next(); !arguments.empty(); arguments = batches.next()) {
-    on_batch(batches.numbers().size(), batches.examples_per_epoch(),
-             [&] { test_step->call(arguments, batches.numbers()); });
+    on_batch(batches.numbers().size(), batches.examples_per_epoch(), [&] {
+      test_step->call({arguments, batches.rows_of_shards()}, batches.numbers());
+    });
   }
   return logs();
 }

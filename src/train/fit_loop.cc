@@ -10,6 +10,7 @@
 #include "optim/rule.h"
 #include "train/backup.h"
 #include "train/decisions.h"
+#include "train/epoch_rows.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -33,7 +34,7 @@ bool Model::Training::loss_is_finite() const {
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
                                        const std::function<Logs()>& validate, bool& stop,
                                        const std::vector<std::string>& notes) {
-  if (!replicas || replicas->workers() == 1) return fit_here(batches, options, validate, stop, notes);
+  if (!replicas || !replicas->launched()) return fit_here(batches, options, validate, stop, notes);
   try {
     return fit_here(batches, options, validate, stop, notes);
   } catch (const std::exception& error) {
@@ -68,6 +69,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                                             const std::vector<std::string>& notes) {
   const RunContext& context = RunContext::current();
   const bool chief = context.rank == 0, workers = replicas && replicas->workers() > 1;
+  const bool launched = replicas && replicas->launched();
   // Those whose hooks are called here.
   std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
   if (!chief) std::erase_if(callbacks, [](const auto& callback) { return callback->chief_only(); });
@@ -84,15 +86,31 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   Backups backups(options, batches, run);
   FitPosition now{options.initial_epoch};
   const auto variables = [&] { return this->variables(*Running::model()); };
+  const auto all_variables = [&] {
+    std::vector<Variable> all;
+    for (const auto& [name, variable] : variables()) all.push_back(variable);
+    return all;
+  };
+  const bool ledger =
+      std::ranges::any_of(options.callbacks, [](const auto& callback) { return callback->wants_rows(); });
+  EpochRows rows, rows_before;  // of the epoch: since the run went on, and before
+  const auto rows_of_all = [&] {
+    EpochRows out = rows.of_all(replicas.get());
+    out.rows += rows_before.rows;
+    out.ids += rows_before.ids;
+    return out;
+  };
   const auto save = [&](FitPosition position) {
     position.cursor = batches.save();
-    if (workers) replicas->stage(Stage::kSave, position.step);
+    if (ledger && position.step) position.rows = rows_of_all();
+    if (launched) replicas->stage(Stage::kSave, position.step);
     if (chief) backups.save(variables(), position);
   };
   if (backups.found() || workers) {
     const BuildTransaction transaction;
     now.cursor = batches.save();
-    const std::span<const Tensor> arguments = batches.next();
+    const std::span<const Tensor> rows_of_first = batches.next();
+    const BatchRows arguments(rows_of_first, batches.rows_of_shards());
     // They make the variables that the checkpoint, or the first worker, has values for.
     test_step->make_variables(arguments);
     if (backups.found()) backups.require(variables(), false);
@@ -100,6 +118,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (backups.found()) {
       backups.require(variables(), true);
       now = backups.position();
+      rows_before = now.rows;
     }
     batches.restore(now.epoch, now.step, now.cursor);
     run.initial_epoch = now.epoch;
@@ -114,33 +133,41 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (now.step > 0) begin_epoch();
     backups.restore(variables());
   }
-  if (workers) {
-    std::vector<Variable> all;
-    for (const auto& [name, variable] : variables()) all.push_back(variable);
-    replicas->broadcast(all);
-  }
+  if (workers) replicas->broadcast(all_variables());
   bool interrupted = false;
   int64_t steps_of_run = now.epoch * steps + now.step;
   bool stopped = agreed({.stop = stop}, context).stop;
-  for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0) {
+  for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0, now.rows = {}) {
     if (now.step == 0) {
       begin_epoch();
       reset();
+      rows = rows_before = {};
     }
     const Logs not_due;
     Logs logs = training_logs();
     bool finite = true;
+    int64_t rows_seen = now.rows.rows;
     while ((steps == 0 || now.step < steps) && !stopped) {
-      if (workers) replicas->stage(Stage::kInput, steps_of_run + 1);
+      if (launched) replicas->stage(Stage::kInput, steps_of_run + 1);
       const std::span<const Tensor> arguments = batches.next();
       if (agreed({.end_of_data = arguments.empty()}, context).end_of_data) {
         // Rows that another rank has no more of wait for no further step of this epoch.
         if (!arguments.empty()) batches.restore(now.epoch + 1, 0, batches.save());
         break;
       }
-      if (workers) replicas->begin_step(steps_of_run + 1);
+      const BatchRows batch(arguments, batches.rows_of_shards());
+      if (launched) replicas->begin_step(steps_of_run + 1);
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
-               [&] { train_step->call(arguments, batches.numbers()); });
+               [&] { train_step->call(batch, batches.numbers()); });
+      if (ledger) {
+        const int64_t count = batch.count();
+        for (const int64_t place : batches.places()) rows.add(rows_seen + place);
+        const auto [first, last] =
+            batch.of_shards.empty() ? train_step->own_rows(count) : std::pair<int64_t, int64_t>();
+        for (int64_t i = first; i < last; ++i)
+          rows.add(batches.numbers().empty() ? rows_seen + i : batches.numbers()[static_cast<size_t>(i)]);
+        rows_seen += count;
+      }
       if (narrow.untold() && !callbacks.empty()) {
         const std::string note = narrow.tell();
         for (const auto& callback : callbacks) callback->on_note(note);
@@ -151,13 +178,14 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       finite = finite && !diverged;
       const bool due = (step % 8 == 1 || diverged) && !callbacks.empty();
       if (due) refresh_training(logs);
-      if (workers) replicas->stage(Stage::kCallback, steps_of_run + 1);
+      if (launched) replicas->stage(Stage::kCallback, steps_of_run + 1);
       for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
       const Decisions next = agreed({.stop = stop,
                                      .save = backups.due_after_step(++steps_of_run),
-                                     .go = workers && replicas->asked_to_go()},
+                                     .go = launched && replicas->asked_to_go()},
                                     context);
       if (next.go) replicas->agree_to_go();
+      if (workers && replicas->audit_due(steps_of_run)) replicas->audit(all_variables(), steps_of_run);
       stopped = next.stop || next.go;
       if (next.save) save(now);
     }
@@ -165,14 +193,21 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (interrupted && backups.used()) save(now);
     refresh_training(logs);
     if (validate) {
-      if (workers) replicas->stage(Stage::kEvaluate, now.epoch + 1);
+      if (launched) replicas->stage(Stage::kEvaluate, now.epoch + 1);
       for (const auto& [name, value] : validate()) logs.set("val_" + name, value);
+    }
+    if (ledger) {
+      const EpochRows trained = rows_of_all();
+      for (const auto& callback : callbacks) {
+        if (callback->wants_rows()) callback->on_epoch_rows(now.epoch, trained.rows, trained.ids);
+      }
     }
     for (const auto& callback : callbacks) callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));
     stopped = agreed({.stop = stopped || stop}, context).stop;
     if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stopped, now.history});
   }
+  backups.finish();
   this->options.optimizer.finalize_variables(Running::model()->trainable_variables());
   for (const auto& callback : options.callbacks)
     callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dist/rows.h"
+#include "eager/shares.h"
 #include "espalier/source.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
@@ -53,6 +54,9 @@ Rewrite bind_seed(const std::function<Tensor()>& seed) {
   };
   return {"bind_seed", run};
 }
+
+// In each shard, so that one program is that of all: whether some are is not known alike on all ranks.
+SomeRowsCount rows_may_be_empty() { return SomeRowsCount(Running::model()->rows_are_coupled()); }
 
 // Arrays one behind the other, each from a multiple of 64 bytes on.
 size_t room_of(const TensorType& type) { return (type.bytes() + 63) / 64 * 64; }
@@ -195,37 +199,65 @@ TracedGraph Model::Training::Sharded::trace_update(std::span<const TensorType> t
   return rewrite(std::move(out), training_.update_rewrites(trains_), again, after);
 }
 
-int64_t Model::Training::Sharded::rows_of_shard(std::span<const Tensor> rows) const {
-  return (rows.back().size(0) + shards_ - 1) / shards_;
+auto Model::Training::Sharded::cut(const BatchRows& batch) const -> Cut {
+  Cut out(batch);
+  const int64_t all = batch.count();
+  if (batch.of_shards.empty()) {
+    const int64_t each = (all + shards_ - 1) / shards_;
+    for (int64_t number = 0; number < shards_; ++number)
+      out.counts.push_back(std::clamp<int64_t>(all - number * each, 0, each));
+  } else {
+    out.counts.assign(batch.of_shards.begin(), batch.of_shards.end());
+  }
+  out.each = std::ranges::max(out.counts);
+  std::vector<int64_t> here = owned_shards(shards_, 0, 1);
+  if (const Replicas* const replicas = training_.replicas.get(); replicas && !batch.of_shards.empty())
+    here = owned_shards(shards_, replicas->worker(), replicas->workers());
+  out.firsts.resize(out.counts.size());
+  int64_t first = 0;
+  for (const int64_t number : here) {
+    const auto i = static_cast<size_t>(number);
+    out.firsts[i] = first;
+    first += out.counts[i];
+    if (out.counts[i] > 0) out.here.push_back(static_cast<int>(number));
+  }
+  return out;
 }
 
-std::vector<ShardRange> Model::Training::Sharded::owned(std::span<const Tensor> rows, int replica) const {
+std::vector<ShardRange> Model::Training::Sharded::owned(const Cut& cut, int replica) const {
   const int world = training_.replicas ? training_.replicas->world() : 1;
   const std::vector<int64_t> own = owned_shards(shards_, replica, world);
   if (own.empty()) return {};
   std::vector<ShardRange> out =
       subtrees({0, shards_}, {static_cast<int>(own.front()), static_cast<int>(own.back()) + 1});
-  const int64_t each = rows_of_shard(rows);
-  std::erase_if(out, [&](const ShardRange& part) { return part.first * each >= rows.back().size(0); });
+  std::erase_if(out, [&](const ShardRange& part) {
+    return std::all_of(cut.counts.begin() + part.first, cut.counts.begin() + part.last,
+                       [](int64_t count) { return count == 0; });
+  });
   return out;
 }
 
-auto Model::Training::Sharded::shard(std::span<const Tensor> rows, int number) const -> Shard {
-  const int64_t each = rows_of_shard(rows), first = each * number;
-  const int64_t last = std::min(first + each, rows.back().size(0));
-  Shard out{rows_between(rows, first, last)};
-  if (last < first + each) out.arguments = with_empty_rows(out.arguments, first + each - last);
-  if (std::optional<StepRows> counted = only_counted_rows(out.arguments, {})) {
-    out.arguments = std::move(counted->arguments);
-    out.some_rows_count = Running::model()->rows_are_coupled();
-  }
-  out.arguments.push_back(Tensor::scalar(first));
+std::vector<Tensor> Model::Training::Sharded::shard(const Cut& cut, int number) const {
+  const auto i = static_cast<size_t>(number);
+  const int64_t first = cut.firsts[i], count = cut.counts[i];
+  std::vector<Tensor> out = rows_between(cut.rows, first, first + count);
+  if (count < cut.each) out = with_empty_rows(out, cut.each - count);
+  if (std::optional<StepRows> counted = only_counted_rows(out, {})) out = std::move(counted->arguments);
+  out.push_back(Tensor::scalar(number * cut.each));
   return out;
 }
 
-auto Model::Training::Sharded::run_shard(const Shard& shard) const -> Found {
-  const SomeRowsCount mode(shard.some_rows_count);
-  std::vector<Tensor> results = shard_.call(shard.arguments);
+std::vector<Tensor> Model::Training::Sharded::some_shard(const Cut& cut) const {
+  if (!cut.here.empty()) return shard(cut, cut.here[0]);
+  Cut none = cut;
+  none.counts[0] = 1;
+  none.firsts[0] = 0;
+  return shard(none, 0);
+}
+
+auto Model::Training::Sharded::run_shard(const std::vector<Tensor>& shard) const -> Found {
+  const SomeRowsCount mode = rows_may_be_empty();
+  std::vector<Tensor> results = shard_.call(shard);
   const Signature& of = *signature_;
   Found out;
   // Gradients stand together behind the results of the forward pass, state behind them.
@@ -246,38 +278,37 @@ auto Model::Training::Sharded::both(Found a, const Found& b) const -> Found {
   return out;
 }
 
-void Model::Training::Sharded::prepare(std::span<const Tensor> rows) const {
-  const int64_t each = rows_of_shard(rows);
-  for (int number = 0; number * each < rows.back().size(0); ++number) {
-    const Shard one = shard(rows, number);
-    const SomeRowsCount mode(one.some_rows_count);
-    shard_.prepare(one.arguments);
-  }
+void Model::Training::Sharded::prepare(const Cut& cut) const {
+  const auto prepare_one = [this](const std::vector<Tensor>& one) {
+    const SomeRowsCount mode = rows_may_be_empty();
+    shard_.prepare(one);
+  };
+  for (const int number : cut.here) prepare_one(shard(cut, number));
+  if (cut.here.empty()) prepare_one(some_shard(cut));
   both_.prepare(joined(zeros_of(signature_->types), zeros_of(signature_->types)));
 }
 
-auto Model::Training::Sharded::run_owned(std::span<const Tensor> rows, int replica) const -> Parts {
-  const int64_t each = rows_of_shard(rows), count = rows.back().size(0);
+auto Model::Training::Sharded::run_owned(const Cut& cut, int replica) const -> Parts {
   const auto leaf = [&](const ShardRange& range) -> std::optional<Found> {
-    if (range.count() > 1 || range.first * each >= count) return std::nullopt;
-    return run_shard(shard(rows, range.first));
+    if (range.count() > 1 || cut.counts[static_cast<size_t>(range.first)] == 0) return std::nullopt;
+    return run_shard(shard(cut, range.first));
   };
   Parts out;
-  for (const ShardRange& part : owned(rows, replica)) {
+  for (const ShardRange& part : owned(cut, replica)) {
     const auto add = [this](Found a, const Found& b) { return both(std::move(a), b); };
     out.emplace_back(part, *sum_over<Found>(part, leaf, add));
   }
   return out;
 }
 
-auto Model::Training::Sharded::gathered(const Parts& own, std::span<const Tensor> rows) const -> Parts {
+auto Model::Training::Sharded::gathered(const Parts& own, const Cut& cut) const -> Parts {
   const Replicas& replicas = *training_.replicas;
   const Signature& of = *signature_;
   size_t bytes = 0, most = 0;
   for (const auto* types : {&of.gradient_types, &of.types}) {
     for (const TensorType& type : *types) bytes += room_of(type);
   }
-  for (int rank = 0; rank < replicas.world(); ++rank) most = std::max(most, owned(rows, rank).size());
+  for (int rank = 0; rank < replicas.world(); ++rank) most = std::max(most, owned(cut, rank).size());
   const Buffer mine = allocate_buffer(most * bytes), all = allocate_buffer(replicas.world() * most * bytes);
   std::byte* to = mine.get();
   for (const auto& [range, found] : own) to = pack(found.others, pack(found.gradients, to));
@@ -285,7 +316,7 @@ auto Model::Training::Sharded::gathered(const Parts& own, std::span<const Tensor
   Parts out;
   for (int rank = 0; rank < replicas.world(); ++rank) {
     std::byte* from = all.get() + static_cast<size_t>(rank) * most * bytes;
-    for (const ShardRange& part : owned(rows, rank)) {
+    for (const ShardRange& part : owned(cut, rank)) {
       Found found{unpack(of.gradient_types, all, from), {}};
       found.others = unpack(of.types, all, from);
       out.emplace_back(part, std::move(found));
@@ -294,21 +325,22 @@ auto Model::Training::Sharded::gathered(const Parts& own, std::span<const Tensor
   return out;
 }
 
-std::vector<Tensor> Model::Training::Sharded::run(std::span<const Tensor> rows) const {
+std::vector<Tensor> Model::Training::Sharded::run(const BatchRows& batch) const {
+  const Cut cut = this->cut(batch);
   const Replicas* const replicas = training_.replicas.get();
   Parts parts;
   if (!replicas) {
-    parts = run_owned(rows, 0);
+    parts = run_owned(cut, 0);
   } else if (replicas->workers() > 1) {
-    if (!signature_) prepare(rows);
-    parts = gathered(run_owned(rows, replicas->first()), rows);
+    if (!signature_) prepare(cut);
+    parts = gathered(run_owned(cut, replicas->first()), cut);
   } else {
-    prepare(rows);
+    prepare(cut);
     std::vector<Parts> each(static_cast<size_t>(replicas->count()));
     Model* const model = Running::model();
     replicas->on_each([&](size_t replica) {
       const Running run_this(*model);
-      each[replica] = run_owned(rows, static_cast<int>(replica));
+      each[replica] = run_owned(cut, static_cast<int>(replica));
     });
     for (Parts& own : each) std::ranges::move(own, std::back_inserter(parts));
   }
@@ -321,20 +353,29 @@ std::vector<Tensor> Model::Training::Sharded::run(std::span<const Tensor> rows) 
   return update_.call(joined(sum.gradients, sum.others));
 }
 
-void Model::Training::Sharded::make_variables(std::span<const Tensor> rows) const {
-  shard_.graph(shard(rows, 0).arguments);
+std::pair<int64_t, int64_t> Model::Training::Sharded::own_rows(int64_t count) const {
+  const Replicas* const replicas = training_.replicas.get();
+  if (!replicas) return {0, count};
+  const int64_t each = (count + shards_ - 1) / shards_;
+  const std::vector<int64_t> own = owned_shards(shards_, replicas->worker(), replicas->workers());
+  if (own.empty()) return {0, 0};
+  return {std::min(own.front() * each, count), std::min((own.back() + 1) * each, count)};
+}
+
+void Model::Training::Sharded::make_variables(const BatchRows& batch) const {
+  const SomeRowsCount mode = rows_may_be_empty();
+  shard_.graph(some_shard(cut(batch)));
   update_.graph(joined(zeros_of(signature_->gradient_types), zeros_of(signature_->types)));
 }
 
-std::shared_ptr<const Graph> Model::Training::Sharded::graph(std::span<const Tensor> rows,
+std::shared_ptr<const Graph> Model::Training::Sharded::graph(const BatchRows& batch,
                                                              const std::string& after) const {
-  const Shard first = shard(rows, 0);
-  const SomeRowsCount mode(first.some_rows_count);
+  const std::vector<Tensor> first = some_shard(cut(batch));
+  const SomeRowsCount mode = rows_may_be_empty();
   const Rewrites of_shard = shard_rewrites(std::make_shared<std::vector<VariablePtr>>());
   const auto is_of_shard = [&](const auto& rewrite) { return rewrite->name == after; };
-  if (after == kTraced || std::ranges::any_of(of_shard, is_of_shard))
-    return shard_.graph(first.arguments, after);
-  shard_.graph(first.arguments);
+  if (after == kTraced || std::ranges::any_of(of_shard, is_of_shard)) return shard_.graph(first, after);
+  shard_.graph(first);
   return update_.graph(joined(zeros_of(signature_->gradient_types), zeros_of(signature_->types)), after);
 }
 

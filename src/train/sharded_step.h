@@ -9,20 +9,21 @@
 
 namespace espalier {
 
-// A batch of B rows is cut in L shards of ceil(B / L) rows; the last one that has rows is filled up by rows
-// of weight 0. The step is cut behind its gradients: one plan runs shard after shard, what shards find is
-// added up by one tree (dist/shard_tree.h), and another plan updates by the sum. Each replica runs the shards
-// it owns.
+// A batch of B rows is cut in L shards of ceil(B / L) rows, or comes in the shards of its data; those that
+// have fewer than the largest, and some, are filled up by rows of weight 0. The step is cut behind its
+// gradients: one plan runs shard after shard, what shards find is added up by one tree (dist/shard_tree.h),
+// and another plan updates by the sum. Each replica runs the shards it owns.
 class Model::Training::Sharded final : public StepProgram {
  public:
   // The training outlives it.
   Sharded(Training& training, bool trains);
 
-  std::vector<Tensor> run(std::span<const Tensor> rows) const override;
-  void make_variables(std::span<const Tensor> rows) const override;
+  std::vector<Tensor> run(const BatchRows& batch) const override;
+  void make_variables(const BatchRows& batch) const override;
+  std::pair<int64_t, int64_t> own_rows(int64_t count) const override;
   // `after` is a rewrite of a shard's program, or a rewrite or pass of that of the update; empty: the
   // update's.
-  std::shared_ptr<const Graph> graph(std::span<const Tensor> rows, const std::string& after) const override;
+  std::shared_ptr<const Graph> graph(const BatchRows& batch, const std::string& after) const override;
 
  private:
   // What shards find together, in the order of the results of their program.
@@ -31,10 +32,6 @@ class Model::Training::Sharded final : public StepProgram {
   };
   // Of subtrees of the shards.
   using Parts = std::vector<std::pair<ShardRange, Found>>;
-  struct Shard {
-    std::vector<Tensor> arguments;
-    bool some_rows_count = false;  // and layers must know
-  };
   // What the program of a shard says beside its graph.
   struct Signature {
     std::vector<std::string> gradients, others;     // names of results
@@ -51,17 +48,28 @@ class Model::Training::Sharded final : public StepProgram {
   TracedGraph trace_both(std::span<const TensorType> types, bool again) const;
   TracedGraph trace_update(std::span<const TensorType> types, bool again, const std::string& after) const;
 
-  int64_t rows_of_shard(std::span<const Tensor> rows) const;
+  // How a batch lies in shards: what they are filled up to, how many rows each has of its own and where those
+  // begin in the arguments, and which shards have rows there.
+  struct Cut {
+    explicit Cut(const BatchRows& batch) : rows(batch.rows) {}
+    std::span<const Tensor> rows;
+    int64_t each = 0;
+    std::vector<int64_t> counts, firsts;
+    std::vector<int> here;
+  };
+  Cut cut(const BatchRows& batch) const;
   // The subtrees with rows that a replica owns.
-  std::vector<ShardRange> owned(std::span<const Tensor> rows, int replica) const;
-  Shard shard(std::span<const Tensor> rows, int number) const;
+  std::vector<ShardRange> owned(const Cut& cut, int replica) const;
+  std::vector<Tensor> shard(const Cut& cut, int number) const;
+  // One that is here; of rows of weight 0 where none is.
+  std::vector<Tensor> some_shard(const Cut& cut) const;
   // Plans are made on the thread of the caller.
-  void prepare(std::span<const Tensor> rows) const;
-  Found run_shard(const Shard& shard) const;
+  void prepare(const Cut& cut) const;
+  Found run_shard(const std::vector<Tensor>& shard) const;
   Found both(Found a, const Found& b) const;
-  Parts run_owned(std::span<const Tensor> rows, int replica) const;
+  Parts run_owned(const Cut& cut, int replica) const;
   // Those of all workers.
-  Parts gathered(const Parts& own, std::span<const Tensor> rows) const;
+  Parts gathered(const Parts& own, const Cut& cut) const;
 
   Training& training_;
   const bool trains_;

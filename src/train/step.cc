@@ -48,8 +48,8 @@ TrainStep::TrainStep(Body eager, std::unique_ptr<StepProgram> traced, Options op
       options_(std::move(options)),
       pads_(traced_->pads()) {}
 
-TrainStep::Flags TrainStep::run_traced(std::span<const Tensor> arguments) const {
-  const std::vector<Tensor> flags = traced_->run(arguments);
+TrainStep::Flags TrainStep::run_traced(const BatchRows& batch) const {
+  const std::vector<Tensor> flags = traced_->run(batch);
   Flags out;
   if (!options_.of_skipped.empty()) out.kept = holds(flags.front());
   if (options_.checks) out.finite = holds(flags.back());
@@ -69,9 +69,10 @@ TrainStep::Flags TrainStep::run_eagerly(std::span<const Tensor> arguments) const
   return out;
 }
 
-bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
+bool TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) const {
+  std::span<const Tensor> arguments = batch.rows;
   std::vector<Tensor> padded;
-  if (pads_) padded = traced_->padded(arguments);
+  if (pads_) padded = traced_->padded(batch);
   if (!padded.empty()) arguments = padded;
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
@@ -79,7 +80,7 @@ bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t>
     numbers = counted->numbers;
   }
   const SomeRowsCount mode(counted && Running::model()->rows_are_coupled());
-  const Flags flags = options_.eager ? run_eagerly(arguments) : run_traced(arguments);
+  const Flags flags = options_.eager ? run_eagerly(arguments) : run_traced({arguments, batch.of_shards});
   if (flags.finite) return flags.kept;
   const EagerTransaction undone;
   Culprit culprit(arguments, numbers, options_.labels);
@@ -87,14 +88,14 @@ bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t>
   culprit.give_up();
 }
 
-void TrainStep::make_variables(std::span<const Tensor> arguments) const {
+void TrainStep::make_variables(const BatchRows& batch) const {
   if (!options_.eager) {
-    traced_->make_variables(arguments);
+    traced_->make_variables(batch);
     return;
   }
   const BuildTransaction building;
   const EagerTransaction undone;
-  eager_(arguments, nullptr);
+  eager_(batch.rows, nullptr);
 }
 
 std::shared_ptr<const Graph> TrainStep::graph(std::span<const Tensor> arguments,

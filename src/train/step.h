@@ -71,9 +71,11 @@ class TrainStep {
 
   // Whether the step was kept: other variables stay as they were when it was not, and all when it raises.
   // Raises ValueError[check_numerics] if it checks; `numbers` are those of the rows, if they have some.
-  bool call(std::span<const Tensor> arguments, std::span<const int64_t> numbers = {}) const;
+  bool call(const BatchRows& batch, std::span<const int64_t> numbers = {}) const;
+  // Which of so many rows of a batch that all workers have this process works on.
+  std::pair<int64_t, int64_t> own_rows(int64_t count) const { return traced_->own_rows(count); }
   // Makes the variables that a call on these arguments makes, and changes none.
-  void make_variables(std::span<const Tensor> arguments) const;
+  void make_variables(const BatchRows& batch) const;
   // The program for a batch like this, after a rewrite or pass, as TracedFunction::graph() has it.
   std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments, const std::string& after) const;
 
@@ -83,7 +85,7 @@ class TrainStep {
     bool finite = true, kept = true;
   };
   Flags run_eagerly(std::span<const Tensor> arguments) const;
-  Flags run_traced(std::span<const Tensor> arguments) const;
+  Flags run_traced(const BatchRows& batch) const;
   Body eager_;
   std::unique_ptr<StepProgram> traced_;
   Options options_;
@@ -99,6 +101,8 @@ struct Model::Training {
   bool placed() const { return combines() || options.logical_shards > 0; }
   // Whether gradients are of sums over rows that weigh `loss_weight`, and the optimizer divides.
   bool sums() const { return placed() || options.optimizer.gradient_accumulation_steps() > 1; }
+  // Who works on a batch of training, or of evaluation.
+  DataShares shares() const { return {replicas.get(), options.logical_shards}; }
   // Where runs decide what all ranks do alike.
   const RunContext& host() const;
   // Remembers which class numbers `y` holds in rows that count, by `weights` where they are given, and checks
@@ -206,11 +210,22 @@ struct Model::Training {
   std::unique_ptr<TrainStep> train_step, test_step;
 };
 
+// What a model gave for some rows, part by part.
+struct PredictedRows {
+  std::vector<Tensors> parts;
+  std::vector<int64_t> sizes;
+  void add(int64_t rows, Tensors outputs) {
+    parts.push_back(std::move(outputs));
+    sizes.push_back(rows);
+  }
+};
+
 // What copies of a model have in common, besides the state of layers.
 struct Model::Shared {
   Shared();
-  // The model's code by eager calls when it is compiled so, else traced.
-  Tensors predict(std::span<const Tensor> x);
+  // Adds what the model gives for a batch: its code by eager calls when it is compiled so, else traced, on
+  // the replicas of its strategy.
+  void predict(std::span<const Tensor> x, PredictedRows& out);
 
   KnownIds ids;
   TracedFunction forward;

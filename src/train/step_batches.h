@@ -21,6 +21,10 @@ class StepBatches {
   virtual std::span<const Tensor> next() = 0;
   // The numbers that the rows of those arguments have in the arrays they come from; empty: they have none.
   virtual std::span<const int64_t> numbers() const { return {}; }
+  // Where each worker has the rows of its shards: how many of the batch each of all shards gave
+  // (dist/rows.h), and where in the whole batch the rows here stand. Empty: they are the whole batch.
+  virtual std::span<const int64_t> rows_of_shards() const { return {}; }
+  virtual std::span<const int64_t> places() const { return {}; }
   // All rows of a pass; 0: it is not known.
   virtual int64_t examples_per_epoch() const { return 0; }
 };
@@ -51,7 +55,8 @@ class TrainingBatches : public StepBatches {
   virtual int64_t steps_per_epoch() const = 0;
   // What must be the same for a run to go on.
   virtual std::map<std::string, std::string> run() const = 0;
-  // What the place of the next batch depends on besides the steps of the run.
+  // What the place of the next batch depends on besides the steps of the run, whoever reads. All workers call
+  // it.
   virtual Cursor save() const { return {}; }
   // Goes to the place behind so many steps of an epoch, where save() gave `cursor`.
   virtual void restore(int epoch, int64_t step, const Cursor& cursor) = 0;

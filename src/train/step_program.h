@@ -11,21 +11,22 @@
 
 namespace espalier {
 
-// Rows are x, y and the weight of each.
 class StepProgram {
  public:
   virtual ~StepProgram() = default;
   // The flags that the program gives.
-  virtual std::vector<Tensor> run(std::span<const Tensor> rows) const = 0;
+  virtual std::vector<Tensor> run(const BatchRows& batch) const = 0;
   // Makes the variables that a run on these rows makes, and changes none.
-  virtual void make_variables(std::span<const Tensor> rows) const = 0;
+  virtual void make_variables(const BatchRows& batch) const = 0;
   // The program for rows like these, after a rewrite or pass, as TracedFunction::graph() has it.
-  virtual std::shared_ptr<const Graph> graph(std::span<const Tensor> rows,
-                                             const std::string& after) const = 0;
+  virtual std::shared_ptr<const Graph> graph(const BatchRows& batch, const std::string& after) const = 0;
+  // Which of so many rows of a batch that all workers have this process works on: from the first to behind
+  // the last.
+  virtual std::pair<int64_t, int64_t> own_rows(int64_t count) const { return {0, count}; }
   // Whether a run may need more rows than there are: then those that padded() gives, with rows of weight 0
   // behind them, or none where these do.
   virtual bool pads() const { return false; }
-  virtual std::vector<Tensor> padded(std::span<const Tensor>) const { return {}; }
+  virtual std::vector<Tensor> padded(const BatchRows&) const { return {}; }
 };
 
 // `replicas`: null for one.

@@ -184,6 +184,134 @@ Sequential normalized() {
                     Dropout(0.3), Dense({.units = 4})};
 }
 
+// What a model says of rows does not depend on who asks it, and evaluation is that of all rows.
+TEST(Strategies, EvaluationAndPredictionAreThoseOfAllRows) {
+  const TrainingRows rows = rows_for(37);
+  struct Said {
+    Logs logs;
+    std::vector<float> outputs;
+  };
+  const auto said = [&](const Strategy* strategy) {
+    set_seed(3);
+    std::optional<Strategy::Scope> scope;
+    if (strategy) scope.emplace(strategy->replicas());
+    Sequential model = plain();
+    with_adam(model);
+    Said out;
+    out.outputs = model.predict(rows.x, 16).to_vector<float>();
+    out.logs = model.evaluate(rows.x, rows.y, 16);
+    return out;
+  };
+  const Said one = said(nullptr);
+  const auto same = [&](const Said& other) {
+    EXPECT_EQ(other.outputs, one.outputs);
+    for (const auto& [name, value] : one.logs) EXPECT_NEAR(other.logs.at(name), value, 1e-6) << name;
+  };
+  for (const int devices : {2, 3, 8})
+    same(said(std::make_unique<strategy::Mirrored>(strategy::MirroredOptions{.devices = devices}).get()));
+  const auto ranks = local_communicators(3);
+  std::vector<Said> all(3);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < all.size(); ++i) {
+      threads.emplace_back([&, i] {
+        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
+        const RunScope scope(context);
+        const strategy::MultiWorkerMirrored workers;
+        all[i] = said(&workers);
+      });
+    }
+  }
+  for (const Said& worker : all) same(worker);
+}
+
+// One bit of one variable on one worker, and the audit behind the next tenth step names both.
+TEST(Strategies, TheAuditNamesTheVariableAndTheWorker) {
+  const TrainingRows rows = rows_for(64);
+  const auto ranks = local_communicators(3);
+  std::vector<std::string> errors(3);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < errors.size(); ++i) {
+      threads.emplace_back([&, i] {
+        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
+        const RunScope scope(context);
+        try {
+          const strategy::MultiWorkerMirrored workers({.audit_steps = 10});
+          const auto in_scope = workers.scope();
+          Sequential model = plain();
+          with_adam(model);
+          const auto flips = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+            if (i != 1 || step != 13) return;
+            Variable kernel = model.trainable_variables()[2];
+            std::vector<float> values = kernel.read().to_vector<float>();
+            values[5] = std::nextafter(values[5], 2.0f);
+            kernel.assign(reshape(Tensor::of(values), kernel.shape()));
+          }});
+          model.fit(rows.x, rows.y, {.epochs = 1, .batch_size = 2, .callbacks = {flips}});
+        } catch (const std::exception& error) {
+          errors[i] = error.what();
+        }
+      });
+    }
+  }
+  for (const std::string& error : errors) {
+    EXPECT_NE(error.find("[strategy.audit]"), std::string::npos) << error;
+    EXPECT_NE(error.find("of rank 1 differs from that of ranks 0, 2 behind step 20"), std::string::npos)
+        << error;
+    EXPECT_NE(error.find("/kernel\""), std::string::npos) << error;
+  }
+}
+
+// Each row of an epoch is counted once, wherever it is trained on.
+TEST(Strategies, TheLedgerOfRowsIsThatOfOneDevice) {
+  const TrainingRows rows = rows_for(37);
+  struct Ledger final : Callback {
+    bool wants_rows() const override { return true; }
+    void on_epoch_rows(int epoch, int64_t count, uint64_t ids) override {
+      entries.push_back({epoch, count, ids});
+    }
+    std::vector<std::tuple<int, int64_t, uint64_t>> entries;
+  };
+  for (const int shards : {0, 8}) {
+    SCOPED_TRACE(shards);
+    const auto ledger = [&](const Strategy* strategy) {
+      const auto out = std::make_shared<Ledger>();
+      fitted(
+          plain, [&](Model& model) { model.compile({.logical_shards = shards}); }, rows,
+          {.epochs = 2, .batch_size = 8, .callbacks = {out}}, strategy);
+      return out->entries;
+    };
+    const auto one = ledger(nullptr);
+    ASSERT_EQ(one.size(), 2u);
+    EXPECT_EQ(std::get<1>(one[0]), 37);
+    // An order-free sum: that of both epochs is one.
+    EXPECT_EQ(std::get<2>(one[0]), std::get<2>(one[1]));
+    uint64_t sum = 0;
+    for (uint64_t id = 0; id < 37; ++id) {
+      uint64_t h = id + 0x9e3779b97f4a7c15ull;
+      for (int i = 0; i < 2; ++i) {
+        h ^= h >> 32;
+        h *= 0xd6e8feb86659fd93ull;
+      }
+      sum += h ^ (h >> 32);
+    }
+    EXPECT_EQ(std::get<2>(one[0]), sum);
+    const strategy::Mirrored mirrored({.devices = 3});
+    EXPECT_EQ(ledger(&mirrored), one);
+    const auto ranks = local_communicators(3);
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      threads.emplace_back([&, i] {
+        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
+        const RunScope scope(context);
+        const strategy::MultiWorkerMirrored workers;
+        EXPECT_EQ(ledger(&workers), one);
+      });
+    }
+  }
+}
+
 // Bits follow from the batch and the number of logical shards alone. 101 rows in batches of 50 end in one of
 // a single row, batches of 24 in one of five.
 TEST(LogicalShards, AnyNumberOfReplicasEndsInTheSameBits) {

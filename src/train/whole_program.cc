@@ -6,10 +6,10 @@ namespace {
 class OnOneReplica final : public StepProgram {
  public:
   explicit OnOneReplica(TracedFunction program) : program_(std::move(program)) {}
-  std::vector<Tensor> run(std::span<const Tensor> rows) const override { return program_.call(rows); }
-  void make_variables(std::span<const Tensor> rows) const override { program_.graph(rows); }
-  std::shared_ptr<const Graph> graph(std::span<const Tensor> rows, const std::string& after) const override {
-    return program_.graph(rows, after);
+  std::vector<Tensor> run(const BatchRows& batch) const override { return program_.call(batch.rows); }
+  void make_variables(const BatchRows& batch) const override { program_.graph(batch.rows); }
+  std::shared_ptr<const Graph> graph(const BatchRows& batch, const std::string& after) const override {
+    return program_.graph(batch.rows, after);
   }
 
  private:
@@ -20,17 +20,17 @@ class OnReplicas final : public StepProgram {
  public:
   OnReplicas(TracedFunction program, std::shared_ptr<const Replicas> replicas)
       : program_(std::move(program)), replicas_(std::move(replicas)) {}
-  std::vector<Tensor> run(std::span<const Tensor> rows) const override {
-    return replicas_->run(program_, rows);
+  std::vector<Tensor> run(const BatchRows& batch) const override { return replicas_->run(program_, batch); }
+  void make_variables(const BatchRows& batch) const override { program_.graph(replicas_->arguments(batch)); }
+  std::shared_ptr<const Graph> graph(const BatchRows& batch, const std::string& after) const override {
+    return program_.graph(replicas_->arguments(batch), after);
   }
-  void make_variables(std::span<const Tensor> rows) const override {
-    program_.graph(replicas_->arguments(rows));
-  }
-  std::shared_ptr<const Graph> graph(std::span<const Tensor> rows, const std::string& after) const override {
-    return program_.graph(replicas_->arguments(rows), after);
+  std::pair<int64_t, int64_t> own_rows(int64_t count) const override {
+    return {replicas_->rows_of(count, replicas_->first()).first,
+            replicas_->rows_of(count, replicas_->first() + replicas_->count() - 1).second};
   }
   bool pads() const override { return true; }
-  std::vector<Tensor> padded(std::span<const Tensor> rows) const override { return replicas_->padded(rows); }
+  std::vector<Tensor> padded(const BatchRows& batch) const override { return replicas_->padded(batch); }
 
  private:
   const TracedFunction program_;

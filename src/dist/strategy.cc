@@ -1,0 +1,118 @@
+#include "espalier/strategy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/format.h"
+#include "dist/replicas.h"
+#include "dist/rows.h"
+#include "eager/trace.h"
+#include "espalier/ops.h"
+#include "ir/sink.h"
+#include "ops/collective.h"
+
+namespace espalier {
+namespace {
+
+void require_values(const Replicas& replicas, const PerReplica& values) {
+  if (std::cmp_equal(values.values.size(), replicas.count())) return;
+  throw ValueError("strategy.values", cat("there are ", replicas.count(), " replicas in this process, and ",
+                                          values.values.size(), " values"));
+}
+
+}  // namespace
+
+Strategy::Scope::Scope(std::shared_ptr<Replicas> replicas)
+    : before_(exchange_current_replicas(std::move(replicas))) {
+  if (const RunContext* const host = current_replicas()->host()) context_.emplace(*host);
+}
+Strategy::Scope::~Scope() { exchange_current_replicas(std::move(before_)); }
+
+int Strategy::num_replicas_in_sync() const { return replicas_->world(); }
+int Strategy::first_replica() const { return replicas_->first(); }
+int Strategy::replicas_here() const { return replicas_->count(); }
+int Strategy::worker() const { return replicas_->worker(); }
+int Strategy::workers() const { return replicas_->workers(); }
+
+std::vector<PerReplica> Strategy::run(const TracedFunction& function,
+                                      const std::vector<PerReplica>& arguments, Location at) const {
+  const CallScope scope(at);
+  std::vector<std::vector<Tensor>> each(static_cast<size_t>(replicas_->count()));
+  for (const PerReplica& argument : arguments) {
+    require_values(*replicas_, argument);
+    for (size_t i = 0; i < each.size(); ++i) each[i].push_back(argument.values[i]);
+  }
+  std::vector<PerReplica> out;
+  for (const std::vector<Tensor>& results : replicas_->run_each(function, each)) {
+    out.resize(results.size());
+    for (size_t i = 0; i < results.size(); ++i) out[i].values.push_back(results[i]);
+  }
+  return out;
+}
+
+Tensor Strategy::gather(const PerReplica& values, int64_t axis, Location at) const {
+  const CallScope scope(at);
+  require_values(*replicas_, values);
+  return concatenate(replicas_->of_all(values.values), axis);
+}
+
+Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int64_t> axis,
+                        Location at) const {
+  const CallScope scope(at);
+  require_values(*replicas_, values);
+  std::vector<Tensor> all = replicas_->of_all(values.values);
+  double count = static_cast<double>(all.size());
+  if (axis) {
+    count = 0;
+    for (Tensor& value : all) {
+      const int64_t rank = static_cast<int64_t>(value.rank()), own = *axis < 0 ? *axis + rank : *axis;
+      if (own < 0 || own >= rank)
+        throw ShapeError("strategy.axis", cat("there is no axis ", *axis, " of ", value.type()));
+      count += static_cast<double>(value.size(static_cast<size_t>(own)));
+      value = reduce_sum(value, {own});
+    }
+  }
+  Tensor sum = all[0];
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (all[i].type() != sum.type())
+      throw ShapeError("strategy.values",
+                       cat("replicas have values of two types: ", sum.type(), " and ", all[i].type()),
+                       axis ? "" : "reduce along an axis, or gather");
+    sum = sum + all[i];
+  }
+  return op == ReduceOp::kSum ? sum : sum / std::max(count, 1.0);
+}
+
+DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {dataset, replicas_}; }
+
+DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
+    : iterator_(std::move(dataset), 0), replicas_(std::move(replicas)) {}
+
+std::optional<std::vector<PerReplica>> DistributedDataset::next() {
+  const std::optional<Tensors> element = iterator_.next();
+  if (!element) return std::nullopt;
+  std::vector<PerReplica> out;
+  for (const Tensor& rows : *element) {
+    if (rows.rank() == 0)
+      throw ShapeError("strategy.batch", cat("an element to be shared out has rows, got ", rows.type()),
+                       "a dataset's elements are batches: .batch(32)");
+    PerReplica& parts = out.emplace_back();
+    const int64_t count = rows.size(0);
+    for (int i = 0; i < replicas_->count(); ++i) {
+      const auto [first, last] = replicas_->rows_of(count, replicas_->first() + i);
+      parts.values.push_back(rows_between({&rows, 1}, first, last)[0]);
+    }
+  }
+  return out;
+}
+
+std::vector<Tensor> strategy::all_reduce(const std::vector<Tensor>& values, ReduceOp op, Location at) {
+  const CallScope scope(at);
+  std::vector<Tensor> out = espalier::all_reduce(values);
+  if (op == ReduceOp::kSum) return out;
+  const int world = RunContext::current().world;
+  for (Tensor& value : out) value = value / static_cast<double>(world);
+  return out;
+}
+
+}  // namespace espalier

@@ -1,0 +1,140 @@
+#include "espalier/strategy.h"
+
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "comm/local.h"
+#include "espalier/espalier.h"
+
+namespace espalier {
+namespace {
+
+// program(strategy) on each of `world` workers, threads as ranks.
+void for_workers(int world, const std::function<void(const Strategy&)>& program) {
+  const auto ranks = local_communicators(world);
+  std::vector<std::string> errors(static_cast<size_t>(world));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < errors.size(); ++i) {
+      threads.emplace_back([&, i] {
+        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
+        const RunScope scope(context);
+        try {
+          program(strategy::MultiWorkerMirrored());
+        } catch (const std::exception& error) {
+          errors[i] = error.what();
+          ranks[i]->abort(errors[i]);
+        }
+      });
+    }
+  }
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+// Gradient descent on a line, by run() and all_reduce() over batches of 10 rows.
+std::vector<float> line_by(const Strategy& strategy) {
+  const auto scope = strategy.scope();
+  const Tensor x = random_normal({50, 3}, 4, 0),
+               y = matmul(x, reshape(Tensor::of<float>({1, -2, 3}), {3, 1}));
+  Variable w(full({3, 1}, 0)), seen(full({}, 0));
+  Optimizer optimizer = SGD{.learning_rate = 0.1};
+  const auto step = function([&](const Tensor& rows, const Tensor& labels) {
+    GradientTape tape;
+    const Tensor loss = reduce_sum(square(matmul(rows, w) - labels), {0, 1});
+    const Tensor count = full({}, static_cast<double>(rows.size(0)));
+    const auto sums = strategy::all_reduce({tape.gradient(loss, {w})[0], count, loss});
+    optimizer.apply({sums[0] / sums[1]}, {w});
+    seen.assign_add(sums[1]);
+    return std::vector<Tensor>{loss, sums[2]};
+  });
+  for (int epoch = 0; epoch < 10; ++epoch) {
+    DistributedDataset batches = strategy.distribute(Dataset::from_tensor_slices({x, y}).batch(10));
+    while (const auto batch = batches.next()) {
+      const std::vector<PerReplica> results = strategy.run(step, *batch);
+      const Tensor all = strategy.reduce(ReduceOp::kSum, results[0]);
+      EXPECT_NEAR(all.item<float>(), results[1].values[0].item<float>(), 1e-4 * all.item<float>() + 1e-6);
+    }
+  }
+  EXPECT_EQ(seen.read().item<float>(), 500);
+  return w.read().to_vector<float>();
+}
+
+TEST(Strategy, ALoopOfOnesOwnLearnsAsOnOneDevice) {
+  const std::vector<float> one = line_by(strategy::OneDevice());
+  EXPECT_NEAR(one[0], 1, 0.05);
+  EXPECT_NEAR(one[1], -2, 0.05);
+  EXPECT_NEAR(one[2], 3, 0.05);
+  const auto near = [&](const std::vector<float>& other) {
+    ASSERT_EQ(other.size(), one.size());
+    for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(other[i], one[i], 3e-6);
+  };
+  for (const int devices : {1, 2, 3, 4}) near(line_by(strategy::Mirrored({.devices = devices})));
+  for (const int world : {2, 3})
+    for_workers(world, [&](const Strategy& strategy) { near(line_by(strategy)); });
+}
+
+TEST(Strategy, WhatWouldDifferIsRefusedByName) {
+  Variable kept(full({}, 0), {.name = "kept"});
+  const auto assigns = function([&](const Tensor& x) { kept.assign(reduce_sum(x, {0})); });
+  const auto refused = [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const PerReplica ones{std::vector<Tensor>(static_cast<size_t>(strategy.replicas_here()), full({2}, 1))};
+    try {
+      strategy.run(assigns, {ones});
+      ADD_FAILURE() << "not refused";
+    } catch (const ValueError& error) {
+      EXPECT_EQ(error.rule(), "strategy.variable");
+      EXPECT_NE(error.message().find("\"kept\""), std::string::npos) << error.message();
+    }
+    EXPECT_EQ(kept.read().item<float>(), 0);
+  };
+  refused(strategy::Mirrored({.devices = 2}));
+}
+
+TEST(Strategy, ValuesOfReplicasAreReducedAndGathered) {
+  const auto check = [](const Strategy& strategy) {
+    const int world = strategy.num_replicas_in_sync(), first = strategy.first_replica();
+    PerReplica rows, numbers;
+    for (int i = 0; i < strategy.replicas_here(); ++i) {
+      // Replica r has r rows of r.
+      rows.values.push_back(full({first + i, 2}, first + i));
+      numbers.values.push_back(full({}, first + i, DType::kF64));
+    }
+    const Tensor all = strategy.gather(rows);
+    std::vector<float> expected;
+    double sum = 0, elements = 0, weighed = 0;
+    for (int r = 0; r < world; ++r) {
+      expected.insert(expected.end(), static_cast<size_t>(2 * r), static_cast<float>(r));
+      sum += r;
+      elements += r;
+      weighed += r * r;
+    }
+    EXPECT_EQ(all.to_vector<float>(), expected);
+    EXPECT_EQ(strategy.reduce(ReduceOp::kSum, numbers).item<double>(), sum);
+    EXPECT_EQ(strategy.reduce(ReduceOp::kMean, numbers).item<double>(), sum / world);
+    EXPECT_EQ(strategy.reduce(ReduceOp::kSum, rows, 0).to_vector<float>(),
+              std::vector<float>(2, static_cast<float>(weighed)));
+    if (elements > 0) {
+      EXPECT_EQ(strategy.reduce(ReduceOp::kMean, rows, 0).to_vector<float>(),
+                std::vector<float>(2, static_cast<float>(weighed / elements)));
+    }
+    if (world > 1) {
+      EXPECT_THROW(strategy.reduce(ReduceOp::kSum, rows), ShapeError);
+    }
+    EXPECT_THROW(strategy.gather({}), ValueError);
+  };
+  check(strategy::OneDevice());
+  check(strategy::Mirrored({.devices = 3}));
+  for_workers(4, check);
+}
+
+TEST(Strategy, DevicesAreAtMost256) {
+  EXPECT_THROW(strategy::Mirrored({.devices = 257}), ValueError);
+  EXPECT_THROW(strategy::Mirrored({.devices = -1}), ValueError);
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,79 @@
+#include "train/shard_batches.h"
+
+#include "data/dataset_shards.h"
+#include "data/dataset_source.h"
+#include "train/dataset_batches.h"
+
+namespace espalier {
+namespace {
+
+class WholeReader final : public BatchReader {
+ public:
+  WholeReader(const Dataset& dataset, uint64_t iteration, StepArguments& arguments)
+      : iterator_(dataset, iteration), arguments_(arguments) {}
+  std::span<const Tensor> next() override {
+    std::optional<Tensors> element = iterator_.next();
+    if (!element) return {};
+    return arguments_.of(std::move(*element));
+  }
+  DatasetState save() const override { return iterator_.save(); }
+  void restore(const DatasetState& state) override { iterator_.restore(state); }
+
+ private:
+  DatasetIterator iterator_;
+  StepArguments& arguments_;
+};
+
+Readers readers_of(const Replicas* replicas) {
+  if (!replicas || replicas->workers() == 1) return {};
+  return {replicas->worker(), replicas->workers(), [replicas](std::string_view name, std::string_view mine) {
+            std::string all(mine.size() * static_cast<size_t>(replicas->workers()), '\0');
+            replicas->all_gather(name, std::as_bytes(std::span(mine)),
+                                 reinterpret_cast<std::byte*>(all.data()));
+            return all;
+          }};
+}
+
+class SharedReader final : public BatchReader {
+ public:
+  SharedReader(ShardedBatches dataset, uint64_t seed, uint64_t iteration, StepArguments& arguments)
+      : batches_(std::move(dataset), seed, iteration, readers_of(arguments.format().shares.replicas)),
+        arguments_(arguments) {}
+  std::span<const Tensor> next() override {
+    std::optional<SharedBatches::Part> part = batches_.next();
+    if (!part) return {};
+    part_ = std::move(*part);
+    Tensors rows = std::move(part_.rows);
+    return part_.places.empty() ? arguments_.without_rows(rows) : arguments_.of(std::move(rows));
+  }
+  std::span<const int64_t> rows_of_shards() const override { return part_.of_shards; }
+  std::span<const int64_t> places() const override { return part_.places; }
+  DatasetState save() const override { return batches_.save(); }
+  void restore(const DatasetState& state) override { batches_.restore(state); }
+
+ private:
+  SharedBatches batches_;
+  StepArguments& arguments_;
+  SharedBatches::Part part_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchReader> batch_reader(const Dataset& dataset, uint64_t iteration,
+                                          StepArguments& arguments) {
+  const DataShares& shares = arguments.format().shares;
+  std::optional<ShardedBatches> parts;
+  if (shares.logical_shards > 0 || (shares.replicas && shares.replicas->workers() > 1))
+    parts = DatasetNode::of(dataset)->sharded_batches();
+  const int64_t shards = parts ? parts->source->format().shards : 1;
+  if (shards == 1 || parts->batch == 0) return std::make_unique<WholeReader>(dataset, iteration, arguments);
+  if (shares.logical_shards > 0 && shares.logical_shards != shards)
+    throw ValueError(arguments.format().verb + ".logical_shards",
+                     cat(dataset, " has ", shards, " shards, and the model is compiled for ",
+                         shares.logical_shards, " logical shards"),
+                     cat("set logical_shards to ", shards));
+  const uint64_t seed = DatasetIterator(dataset, iteration).save().seed;
+  return std::make_unique<SharedReader>(std::move(*parts), seed, iteration, arguments);
+}
+
+}  // namespace espalier
