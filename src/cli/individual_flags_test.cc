@@ -6,6 +6,7 @@
 #include "base/philox.h"
 #include "base/rule_of_test.h"
 #include "cli/verb_test.h"
+#include "espalier/csv.h"
 
 namespace espalier::cli {
 namespace {

@@ -1,0 +1,272 @@
+// Training by launched workers, as a shell runs it.
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/sha256.h"
+#include "cli/verb_test.h"
+
+namespace espalier::cli {
+namespace {
+
+// A table of two classes that a linear model does not learn, so that every part of a run has work; the
+// folder of a plan for it.
+std::string launched_folder(const std::string& name, int rows) {
+  const std::string folder = fresh_folder(name);
+  std::string text = "a,b,c,kind,label\n";
+  for (int i = 0; i < rows; ++i) {
+    const double a = std::sin(i * 1.7), b = std::cos(i * 2.3), c = std::sin(i * 0.37 + 1);
+    text += cat(a, ",", b, ",", c, ",",
+                i % 3 == 0   ? "x"
+                : i % 3 == 1 ? "y"
+                             : "z",
+                ",", a * b + 0.3 * c > 0 ? "yes" : "no", "\n");
+  }
+  write_file(folder + "/table.csv", text);
+  write_file(folder + "/plan.toml", R"([data]
+file = "table.csv"
+label = "label"
+
+[[model.layers]]
+type = "Dense"
+units = 24
+activation = "relu"
+[[model.layers]]
+type = "BatchNormalization"
+momentum = 0.9
+[[model.layers]]
+type = "Dropout"
+rate = 0.2
+
+[optimizer]
+type = "Adam"
+learning_rate = 0.01
+gradient_accumulation_steps = 2
+
+[fit]
+epochs = 4
+batch_size = 96
+class_weight = "balanced"
+
+[[callbacks]]
+type = "ReduceLROnPlateau"
+patience = 1
+min_delta = 0.5
+[[callbacks]]
+type = "EarlyStopping"
+patience = 3
+restore_best_weights = true
+)");
+  return folder;
+}
+
+std::string weights_of(const std::string& model) {
+  return sha256_of(posix_env().read_file(model + "/weights.safetensors"));
+}
+
+std::string launched(int workers, const std::string& flags, const std::string& train) {
+  return cat("launch -n ", workers, " ", flags, " -- ", build_folder(), "/espalier train ", train,
+             " --strategy multiworker");
+}
+
+TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
+  const std::string folder = launched_folder("distribute-bits", 1009);
+  for (const char* batch : {"96", "725"}) {
+    SCOPED_TRACE(batch);
+    const std::string train = cat(folder, "/plan.toml --deterministic --batch ", batch);
+    const Outcome one = call_command(cat("train ", train, " --model ", folder, "/one --force"));
+    ASSERT_EQ(one.code, 0) << one.error;
+    const std::string wanted = weights_of(folder + "/one");
+    for (const int workers : {1, 2, 3, 4, 8}) {
+      const std::string model = cat(folder, "/w", workers);
+      const Outcome run = call_command(launched(workers, "", cat(train, " --model ", model, " --force")));
+      EXPECT_EQ(run.code, 0) << workers << "\n" << run.error;
+      EXPECT_EQ(weights_of(model), wanted) << workers;
+      const std::string mirrored = cat(folder, "/m", workers);
+      const Outcome local = call_command(cat("train ", train, " --strategy mirrored --devices ", workers,
+                                             " --model ", mirrored, " --force"));
+      EXPECT_EQ(local.code, 0) << workers << "\n" << local.error;
+      EXPECT_EQ(weights_of(mirrored), wanted) << workers;
+    }
+  }
+}
+
+// Killed, and gone on with by another number of workers, and killed again.
+TEST(Distribute, SlowARunThatIsKilledGoesOnWithAnyNumberOfWorkers) {
+  const std::string folder = launched_folder("distribute-kills", 601);
+  const std::string train = cat(folder, "/plan.toml --deterministic --checkpoint-every 3");
+  const std::string whole = folder + "/whole", model = folder + "/model";
+  ASSERT_EQ(call_command(cat("train ", train, " --model ", whole)).code, 0);
+  Outcome run = call_command(launched(3, "--chaos kill:1@step8", cat(train, " --model ", model)));
+  EXPECT_EQ(run.code, 43) << run.error;
+  EXPECT_NE(run.error.find("rank 1 (pid "), std::string::npos) << run.error;
+  EXPECT_NE(run.error.find("ended by signal 9 in step 8"), std::string::npos) << run.error;
+  EXPECT_TRUE(posix_env().exists(model + ".checkpoint"));
+  run = call_command(launched(2, "--chaos kill:0@step14", cat(train, " --resume --model ", model)));
+  EXPECT_EQ(run.code, 43) << run.error;
+  run = call_command(launched(4, "", cat(train, " --resume --model ", model)));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(weights_of(model), weights_of(whole));
+  EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
+}
+
+TEST(Distribute, SlowRestartsGoOnByThemselves) {
+  const std::string folder = launched_folder("distribute-restarts", 601);
+  const std::string train = cat(folder, "/plan.toml --deterministic --checkpoint-every 2 --resume");
+  ASSERT_EQ(call_command(cat("train ", folder, "/plan.toml --deterministic --model ", folder, "/whole")).code,
+            0);
+  const Outcome run = call_command(
+      launched(3, "--restarts 2 --chaos kill:2@step7", cat(train, " --model ", folder, "/model")));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(weights_of(folder + "/model"), weights_of(folder + "/whole"));
+}
+
+// What a checkpoint holds knows nothing of workers. Rank 0 fails: a failure lets it end what it writes.
+TEST(Distribute, SlowCheckpointsOfOneAndFourWorkersAreEqual) {
+  const std::string folder = launched_folder("distribute-checkpoints", 601);
+  std::vector<std::string> bytes;
+  for (const int workers : {1, 4}) {
+    const std::string model = folder + "/model";
+    const Outcome run = call_command(
+        launched(workers, "--chaos throw:0@step8",
+                 cat(folder, "/plan.toml --deterministic --checkpoint-every 7 --model ", model)));
+    EXPECT_EQ(run.code, 43) << run.error;
+    bytes.push_back(posix_env().read_file(model + ".checkpoint"));
+    posix_env().remove_file(model + ".checkpoint");
+  }
+  EXPECT_TRUE(bytes[0] == bytes[1]);
+}
+
+// Told to go, all workers save behind one step and end with 42.
+TEST(Distribute, SlowToldToGoAllSaveAndEndWith42) {
+  const std::string folder = launched_folder("distribute-go", 601);
+  const std::string model = folder + "/model", plan = folder + "/plan.toml --deterministic";
+  ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
+  for (const auto& [signal, step] : {std::pair("TERM", 5), {"USR1", 13}}) {
+    SCOPED_TRACE(signal);
+    // A worker that stops for a moment holds the run while the signal comes.
+    const Outcome run = call_shell(
+        cat(build_folder(), "/espalier ",
+            launched(2, cat("--chaos stop:1@step", step, ":1s"), cat(plan, " --resume --model ", model)),
+            " & launcher=$!; sleep 0.7; kill -", signal, " $launcher; wait $launcher"));
+    EXPECT_EQ(run.code, 42) << run.error;
+    EXPECT_TRUE(posix_env().exists(model + ".checkpoint")) << run.error;
+  }
+  const Outcome run = call_command(launched(3, "", cat(plan, " --resume --model ", model)));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(weights_of(model), weights_of(folder + "/whole"));
+}
+
+// The processes of launched runs, and what lies in /dev/shm; sockets of the abstract namespace end with them.
+std::string left_behind() {
+  return call_shell("pgrep -fc '[e]spalier train .*distribute-chaos'; ls /dev/shm | grep -c espalier").output;
+}
+
+// Seeded faults: what the launcher says, how soon, and that nothing is left. ESPALIER_CHAOS_RUNS: how many.
+TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
+  const std::string folder = launched_folder("distribute-chaos", 601);
+  const std::string plan = folder + "/plan.toml --deterministic";
+  ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
+  const std::string undisturbed = weights_of(folder + "/whole");
+  const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
+  const int runs = asked ? std::stoi(asked) : 12;
+  int exact = 0;
+  for (int seed = 0; seed < runs; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    // Twelve faults in a row are of each kind twice.
+    const char* const kinds[] = {"kill", "throw", "exit", "stop", "short", "mismatch"};
+    const std::string kind = kinds[seed % 6];
+    const int ranks = 2 + below(4), rank = below(ranks), step = 1 + below(12);
+    const std::string model = folder + "/model", who = cat("rank ", rank, " (pid ");
+    std::string flags, train = cat(plan, " --force --model ", model), wanted, other;
+    double limit = 2;
+    if (kind == "kill") wanted = cat(") ended by signal 9 in step ", step);
+    if (kind == "throw") wanted = cat(") failed in step ", step);
+    if (kind == "exit") wanted = cat(") ended with status 0 in step ", step, " while");
+    if (kind == "stop") {
+      wanted = ") has not been heard of for 5.";
+      limit = 8;
+    }
+    if (kind == "short") limit = 2 + 2.5;
+    if (kind == "kill" || kind == "throw" || kind == "exit")
+      flags = cat("--chaos ", kind, ":", rank, "@step", step);
+    if (kind == "stop") flags = cat("--chaos stop:", rank, "@step", step, ":30s");
+    if (kind == "short") flags = cat("--chaos stop:", rank, "@step", step, ":2s");
+    std::string line = launched(ranks, flags, train);
+    if (kind == "mismatch") {
+      line = cat("launch -n ", ranks, " -- sh -c '", build_folder(), "/espalier train ", train,
+                 " --strategy multiworker --lr 0.0$((1 + (ESPALIER_RANK == ", rank, ")))'");
+      wanted = cat("learning rate is 0.0");
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome run = call_command(line);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    SCOPED_TRACE(cat("seed ", seed, ": ", line, "\n", run.error));
+    // A run of four epochs takes a part of a second; the rest is what a busy machine adds.
+    constexpr double kStart = 4;
+    EXPECT_LE(seconds, limit + kStart);
+    if (kind == "short") {
+      EXPECT_EQ(run.code, 0);
+      EXPECT_EQ(weights_of(model), undisturbed);
+      ++exact;
+    } else {
+      EXPECT_EQ(run.code, 43);
+      const bool named = run.error.find(wanted) != std::string::npos;
+      const bool culprit = kind == "mismatch" ? run.error.find(cat(" on rank ", rank)) != std::string::npos
+                                              : run.error.find(who) != std::string::npos;
+      exact += named && culprit;
+      EXPECT_TRUE(named && culprit);
+    }
+    EXPECT_EQ(left_behind(), "0\n0\n");
+  }
+  EXPECT_GE(exact * 100, runs * 99);
+}
+
+TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
+  const std::string folder = launched_folder("distribute-mismatch", 301);
+  const Outcome run = call_command(cat("launch -n 3 -- sh -c '", build_folder(), "/espalier train ", folder,
+                                       "/plan.toml --strategy multiworker ", "--model ", folder,
+                                       "/model --lr 0.0$((1 + (ESPALIER_RANK == 2)))'"));
+  EXPECT_EQ(run.code, 43) << run.error;
+  EXPECT_NE(run.error.find("learning rate is 0.01 on ranks 0, 1 and 0.02 on rank 2"), std::string::npos)
+      << run.error;
+}
+
+TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {
+  const std::string folder = launched_folder("verify-parity", 301), plan = folder + "/plan.toml";
+  // The bias of a layer before normalisation has no gradient but rounding: its share says nothing.
+  std::string text = posix_env().read_file(plan);
+  text.replace(text.find("activation = \"relu\""), 19, "activation = \"relu\"\nuse_bias = false");
+  const size_t layer = text.find("[[model.layers]]\ntype = \"BatchNormalization\"");
+  text.replace(layer, text.find("[[model.layers]]\ntype = \"Dropout\"") - layer, "");
+  write_file(plan, text);
+  const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 1,3 --epochs 2 --json"));
+  ASSERT_EQ(run.code, 0) << run.error << run.output;
+  const auto json = nlohmann::json::parse(run.output);
+  EXPECT_EQ(json["passed"], true);
+  EXPECT_EQ(json["runs"].size(), 2u);
+  EXPECT_EQ(json["runs"][0]["apart"], 0);
+  EXPECT_GT(json["runs"][1]["apart"], 0);
+  const Outcome strict = call_command(cat("verify-parity ", plan, " --ranks 3 --epochs 2 --tolerance 0"));
+  EXPECT_EQ(strict.code, 1) << strict.error;
+  EXPECT_NE(strict.output.find("failed: not at most 0"), std::string::npos) << strict.output;
+  const Outcome bits = call_command(cat("verify-parity ", plan, " --ranks 3 --epochs 2 --deterministic"));
+  EXPECT_EQ(bits.code, 0) << bits.error << bits.output;
+  EXPECT_EQ(call_command(cat("verify-parity ", plan, " --ranks 0")).code, 2);
+}
+
+TEST(Distribute, DevicesAreMirroreds) {
+  const std::string folder = launched_folder("distribute-flags", 101);
+  const Outcome run =
+      call_command(cat("train ", folder, "/plan.toml --devices 2 --model ", folder, "/model"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.error.find("[distribute.devices]"), std::string::npos) << run.error;
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,217 @@
+// espalier verify-parity: a user's plan trained by one device and by several workers, and what differs.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/sha256.h"
+#include "base/shortest.h"
+#include "cli/common.h"
+#include "cli/plan.h"
+#include "dist/launch.h"
+#include "espalier/error.h"
+#include "format/safetensors.h"
+#include "ir/literal.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+struct ParityFlags {
+  std::string plan, dtype;
+  std::vector<std::string> ranks = {"1,2,4"};
+  bool deterministic = false;
+  std::optional<int> epochs;
+  std::optional<double> tolerance;
+  Results results;
+};
+
+// A folder that is gone with it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "espalier-parity-XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw IoError("parity.folder", cat("cannot make a folder ", name));
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code none;
+    std::filesystem::remove_all(path_, none);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// What a run said, in a file.
+class Output {
+ public:
+  explicit Output(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
+    if (file_ < 0) throw IoError("parity.folder", cat("cannot write ", path));
+  }
+  ~Output() { ::close(file_); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  int file() const { return file_; }
+  std::string text() const { return posix_env().read_file(path_); }
+
+ private:
+  const std::string path_;
+  const int file_;
+};
+
+// The file of weights that `ranks` workers end with; 0: one device, without a strategy.
+std::string weights_by(int ranks, const ParityFlags& flags, const std::string& folder) {
+  const std::string model = cat(folder, "/", ranks);
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train",
+                                    flags.plan, "--model", model};
+  const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+  if (flags.epochs) add({"--epochs", cat(*flags.epochs)});
+  if (flags.deterministic) add({"--deterministic"});
+  if (ranks)
+    add({"--strategy", "multiworker"});
+  else
+    add({"--strategy", "one"});
+  const Output said(cat(folder, "/said"));
+  const LaunchOutcome outcome =
+      launch({.ranks = std::max(ranks, 1), .program = words, .output = said.file(), .errors = said.file()});
+  if (outcome.code != 0)
+    throw RunError("parity.train",
+                   cat(ranks ? cat("training by ", counted(ranks, "worker")) : "training", " ended with ",
+                       outcome.code, ": ", outcome.failure, "\n", said.text()));
+  return model + "/weights.safetensors";
+}
+
+const std::byte* element(const Literal& array, int64_t i) {
+  return static_cast<const std::byte*>(array.raw()) + static_cast<size_t>(i) * size_of(array.type().dtype);
+}
+
+struct Distance {
+  double share = 0;  // of the largest value of the tensor
+  std::string tensor = {};
+};
+
+Distance distance_between(const std::string& a, const std::string& b) {
+  const SafeTensors one = read_safetensors(a), other = read_safetensors(b);
+  Distance out;
+  for (const NamedArray& array : one.arrays) {
+    const Literal* const match = other.find(array.name);
+    if (!match || match->type() != array.value.type())
+      throw FormatError("parity.weights", cat("\"", array.name, "\" is not in both models with one type"));
+    double largest = 0, apart = 0;
+    const Literal x = array.value.expanded(), y = match->expanded();
+    for (int64_t i = 0; i < x.type().elements(); ++i) {
+      const double from = load_scalar(x.type().dtype, element(x, i));
+      const double to = load_scalar(y.type().dtype, element(y, i));
+      largest = std::max(largest, std::abs(from));
+      const double gap = std::abs(from - to);
+      apart = std::isnan(gap) && !(std::isnan(from) && std::isnan(to)) ? INFINITY : std::max(apart, gap);
+    }
+    const double share = largest > 0 ? apart / largest : apart;
+    if (share > out.share) out = {share, array.name};
+  }
+  return out;
+}
+
+std::vector<int> ranks_of(const ParityFlags& flags) {
+  std::vector<int> out;
+  for (const std::string& word : comma_separated(flags.ranks)) {
+    if (const std::string wrong = number_from(int64_t{1}, LaunchOptions::kMostRanks)(word); !wrong.empty())
+      throw CLI::ValidationError("--ranks", wrong);
+    out.push_back(std::stoi(word));
+  }
+  return out;
+}
+
+void verify_parity(const ParityFlags& flags) {
+  const std::vector<int> ranks = ranks_of(flags);
+  const TrainPlan plan = read_plan(posix_env().read_file(flags.plan), flags.plan);
+  const bool narrow = plan.fit.dtype != "f32";
+  const double tolerance = flags.deterministic ? 0 : flags.tolerance.value_or(narrow ? 1e-2 : 1e-6);
+  const ScratchFolder folder;
+  say_aside("training on one device\n");
+  const std::string one = weights_by(0, flags, folder.path());
+  const std::string wanted = sha256_of(posix_env().read_file(one));
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Table table({"workers", "apart by", "of tensor", "sha256 of the weights"});
+  table.row({"-", "", "", wanted.substr(0, 16)});
+  bool all = true;
+  for (const int count : ranks) {
+    say_aside(cat("training by ", counted(count, "worker"), "\n"));
+    const std::string weights = weights_by(count, flags, folder.path());
+    const std::string hash = sha256_of(posix_env().read_file(weights));
+    const Distance apart = distance_between(one, weights);
+    const bool same = flags.deterministic ? hash == wanted : apart.share <= tolerance;
+    all = all && same;
+    table.row({count,
+               shortest(static_cast<float>(apart.share)),
+               apart.tensor,
+               {hash.substr(0, 16), same ? Ink::kPlain : Ink::kBold}});
+    rows.push_back({{"workers", count},
+                    {"apart", apart.share},
+                    {"tensor", apart.tensor},
+                    {"sha256", hash},
+                    {"passed", same}});
+  }
+  if (flags.results.json) {
+    flags.results.write_json("verify-parity", {{"plan", flags.plan},
+                                               {"deterministic", flags.deterministic},
+                                               {"tolerance", tolerance},
+                                               {"sha256", wanted},
+                                               {"runs", rows},
+                                               {"passed", all}});
+  } else {
+    const std::string rule =
+        flags.deterministic ? std::string("the same bits")
+                            : cat("at most ", shortest(tolerance), " of the largest value of a tensor apart");
+    flags.results.write(
+        cat(table.text(flags.results.terminal()), all ? "passed: " : "failed: not ", rule, "\n"));
+    flags.results.suggest({"launch", "-n", cat(ranks.back()), "--", "espalier", "train", flags.plan,
+                           "--strategy", "multiworker"});
+  }
+  if (!all) throw Exit{1};
+}
+
+}  // namespace
+
+void add_verify_parity(CLI::App& app) {
+  auto flags = std::make_shared<ParityFlags>();
+  CLI::App* verb = app.add_subcommand(
+      "verify-parity", "Show that a plan learns the same on one device and by several workers");
+  verb->add_option("plan", flags->plan, "TOML file, as of train")->required()->option_text("PLAN");
+  verb->add_option("--ranks", flags->ranks, "Numbers of workers, between commas")
+      ->allow_extra_args(false)
+      ->option_text("N,... [1,2,4]");
+  verb->add_flag("--deterministic", flags->deterministic, "Train by logical shards, and ask for equal bits");
+  verb->add_option("--epochs", flags->epochs, "Fewer than the plan says")
+      ->check(number_from(int64_t{1}, 1 << 30))
+      ->option_text("N");
+  verb->add_option("--tolerance", flags->tolerance,
+                   "How far apart weights may be, as a share of the largest value of their tensor: 1e-6, or "
+                   "1e-2 where the plan computes in 16 bits")
+      ->check(number_from(0.0, 1.0))
+      ->option_text("X");
+  flags->results.add_json(*verb);
+  flags->results.add_out(*verb);
+  verb->footer(
+      "Trains the plan once on one device, then by each number of workers on this\n"
+      "machine, and compares the weights. Nothing of it is kept.\n"
+      "\n"
+      "Examples:\n"
+      "  espalier verify-parity plan.toml\n"
+      "  espalier verify-parity plan.toml --ranks 2,3,8 --deterministic --epochs 2\n"
+      "\n"
+      "Exit codes: 0 all are equal, 1 one is not, 2 wrong use or bad input.");
+  verb->callback([flags] { verify_parity(*flags); });
+}
+
+}  // namespace espalier::cli
