@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,9 @@ class Env {
   virtual std::string read_file(const std::string& path) = 0;
   // All or nothing: a temporary file beside `path` is written, synced and renamed onto it; the folder must
   // exist. A reader sees the old bytes or the new ones, also after a crash.
-  virtual void write_file(const std::string& path, std::string_view bytes) = 0;
+  void write_file(const std::string& path, std::string_view bytes) { write_parts(path, {&bytes, 1}); }
+  // Of parts, one behind the other.
+  virtual void write_parts(const std::string& path, std::span<const std::string_view> parts) = 0;
   // The same with a folder of files by name: whoever opens `path` afterwards finds all of the new files and
   // none of the old. What was at `path` is gone; it must have been a folder.
   virtual void write_folder(const std::string& path, const std::map<std::string, std::string>& files) = 0;

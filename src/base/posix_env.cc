@@ -145,7 +145,7 @@ class PosixEnv final : public Env {
     return out;
   }
 
-  void write_file(const std::string& wanted, std::string_view bytes) override {
+  void write_parts(const std::string& wanted, std::span<const std::string_view> parts) override {
     const std::string path = real_path(wanted);
     struct stat status;
     const bool exists = ::stat(path.c_str(), &status) == 0;
@@ -153,13 +153,14 @@ class PosixEnv final : public Env {
       // A device, a pipe: its bytes go through it, its name stays.
       if (S_ISDIR(status.st_mode)) fail("write", wanted, EISDIR);
       const File file(path, O_WRONLY, "write");
-      return write_all(file, bytes);
+      for (const std::string_view part : parts) write_all(file, part);
+      return;
     }
     const std::string temporary = temporary_of(path);
     try {
       const File file(temporary, O_WRONLY | O_CREAT | O_EXCL, "write", wanted);
       if (exists) file.check(::fchmod(file.descriptor(), status.st_mode & 07777) == 0);
-      write_all(file, bytes);
+      for (const std::string_view part : parts) write_all(file, part);
       file.sync();
       if (::rename(temporary.c_str(), path.c_str()) != 0) fail("write", path, errno);
     } catch (...) {

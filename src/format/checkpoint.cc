@@ -172,7 +172,9 @@ class Reader {
 
 std::string checkpoint_checksum(const SafeTensors& file) { return Checksum(file).text(); }
 
-std::string checkpoint_bytes(const Checkpoint& checkpoint) {
+namespace {
+
+SafeTensors file_of(const Checkpoint& checkpoint) {
   SafeTensors file;
   file.metadata = {{"format", kFormat},
                    {"version", cat(checkpoint.cursor.bytes.empty() ? kVersionWithoutBytes : kVersion)},
@@ -197,7 +199,15 @@ std::string checkpoint_bytes(const Checkpoint& checkpoint) {
     for (const auto& [name, value] : checkpoint.callbacks[i]) file.arrays.push_back({prefix + name, value});
   }
   file.metadata[kChecksum] = checkpoint_checksum(file);
-  return safetensors_bytes(file);
+  return file;
+}
+
+}  // namespace
+
+std::string checkpoint_bytes(const Checkpoint& checkpoint) { return safetensors_bytes(file_of(checkpoint)); }
+
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  write_safetensors(path, file_of(checkpoint));
 }
 
 Checkpoint parse_checkpoint(std::string_view bytes) {

@@ -31,6 +31,7 @@ struct Checkpoint {
 
 // A safetensors file whose metadata has a checksum over all that it holds.
 std::string checkpoint_bytes(const Checkpoint& checkpoint);
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 // What its metadata "crc32" says: zlib's CRC-32 of the names and texts of all other metadata, then of the
 // names, types and elements of the arrays, each behind its length as u64.
 std::string checkpoint_checksum(const SafeTensors& file);

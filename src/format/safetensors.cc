@@ -225,9 +225,8 @@ void require_utf8(const std::string& text) {
     throw ValueError("safetensors.names", cat("\"", utf8_of_windows1252(text), "\" is not UTF-8"));
 }
 
-}  // namespace
-
-std::string safetensors_bytes(const SafeTensors& tensors) {
+// The length and the header.
+std::string head_of(const SafeTensors& tensors) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   for (const auto& [name, text] : tensors.metadata) require_utf8(name), require_utf8(text);
   if (!tensors.metadata.empty()) header[std::string(kMetadata)] = tensors.metadata;
@@ -246,14 +245,38 @@ std::string safetensors_bytes(const SafeTensors& tensors) {
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t length = text.size();
-  std::string out(reinterpret_cast<const char*>(&length), sizeof length);
-  out.reserve(sizeof length + text.size() + end);
-  out += text;
-  for (const auto& [name, value] : tensors.arrays) {
-    const Literal dense = value.is_splat() ? value.expanded() : value;
-    out.append(static_cast<const char*>(dense.raw()), dense.raw_bytes());
-  }
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + text;
+}
+
+// The elements of each array.
+std::vector<Literal> dense_arrays(const SafeTensors& tensors) {
+  std::vector<Literal> out;
+  for (const auto& [name, value] : tensors.arrays) out.push_back(value.is_splat() ? value.expanded() : value);
   return out;
+}
+
+std::string_view bytes_of(const Literal& dense) {
+  return {static_cast<const char*>(dense.raw()), dense.raw_bytes()};
+}
+
+}  // namespace
+
+std::string safetensors_bytes(const SafeTensors& tensors) {
+  std::string out = head_of(tensors);
+  const std::vector<Literal> arrays = dense_arrays(tensors);
+  size_t size = out.size();
+  for (const Literal& dense : arrays) size += dense.raw_bytes();
+  out.reserve(size);
+  for (const Literal& dense : arrays) out += bytes_of(dense);
+  return out;
+}
+
+void write_safetensors(const std::string& path, const SafeTensors& tensors) {
+  const std::string head = head_of(tensors);
+  const std::vector<Literal> arrays = dense_arrays(tensors);
+  std::vector<std::string_view> parts{head};
+  for (const Literal& dense : arrays) parts.push_back(bytes_of(dense));
+  posix_env().write_parts(path, parts);
 }
 
 SafeTensors read_safetensors(const std::string& path) {

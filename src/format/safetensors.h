@@ -34,6 +34,8 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes);
 // ValueError[safetensors.names] for a name that stands twice, is "__metadata__" or, as any text of the
 // metadata, no UTF-8.
 std::string safetensors_bytes(const SafeTensors& tensors);
+// Those bytes in a file, without a copy of the elements in between. Raises IoError, too.
+void write_safetensors(const std::string& path, const SafeTensors& tensors);
 
 // The same from a file. Raises IoError naming the file.
 SafeTensors read_safetensors(const std::string& path);

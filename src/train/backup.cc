@@ -1,6 +1,8 @@
 #include "train/backup.h"
 
 #include <algorithm>
+#include <future>
+#include <system_error>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -142,11 +144,15 @@ void Backups::save(const NamedVariables& variables, const FitPosition& position)
     auto& kept = out.callbacks.emplace_back();
     for (const auto& [name, tensor] : state.tensors) kept.emplace(name, tensor.node()->dense());
   }
-  for (const auto& [name, variable] : variables)
-    out.variables.push_back({name, variable.read().node()->dense()});
-  writing_ = std::async(std::launch::async, [path = backup_->path, out = std::move(out)] {
-    posix_env().write_file(path, checkpoint_bytes(out));
-  });
+  out.variables = copies_.of(variables);
+  const auto write = [path = backup_->path, kept = std::make_shared<const Checkpoint>(std::move(out))] {
+    write_checkpoint(path, *kept);
+  };
+  try {
+    writing_ = std::async(std::launch::async, write);
+  } catch (const std::system_error&) {
+    write();  // the system gives no thread
+  }
 }
 
 void Backups::end() const {

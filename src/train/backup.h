@@ -10,6 +10,7 @@
 
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
+#include "train/array_copies.h"
 #include "train/epoch_rows.h"
 #include "train/step_batches.h"
 
@@ -46,8 +47,7 @@ class Backups {
   bool due_after_step(int64_t steps_of_run) const { return freq_ > 0 && steps_of_run % freq_ == 0; }
   bool due_after_epoch() const { return freq_ == 0; }
   bool used() const { return backup_ != nullptr; }
-  // Writes while the run goes on: what it holds are the arrays themselves, and steps make new ones beside
-  // them. Raises what the write before raised.
+  // Copies, and writes the copies while the run goes on. Raises what the write before raised.
   void save(const NamedVariables& variables, const FitPosition& position);
   // Waits for what is written; raises what that raised.
   void finish();
@@ -60,6 +60,7 @@ class Backups {
   int64_t freq_ = -1;  // steps; 0: epochs; -1: never
   std::map<std::string, std::string> run_;
   std::optional<Checkpoint> found_;
+  ArrayCopies copies_;
   std::future<void> writing_;  // waits when it is destroyed
 };
 
