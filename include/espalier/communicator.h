@@ -21,7 +21,7 @@ enum class Stage : uint8_t {
   kCallback,
   kEvaluate,
   kSave,
-  kEnd,  // has left as planned
+  kEnd,  // behind its last step
 };
 
 // One call that all ranks make together, in one order. Engines move bytes: what an element is they are told.

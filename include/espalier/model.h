@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,6 +108,9 @@ class Callback {
   // the sum of a hash of the number of each (docs/distributed.md), which does not depend on their order. Rows
   // of a dataset have the number of their place in the epoch.
   virtual void on_epoch_rows(int, int64_t /*rows*/, uint64_t /*ids*/) {}
+  // Of a run on several workers, before on_epoch_end: for how many seconds of the epoch each of them was
+  // waited for, that is, by how much it came later than the first to what they do together.
+  virtual void on_epoch_waits(int, std::span<const double> /*seconds*/) {}
   virtual void on_epoch_end(int, const Logs&) {}
   virtual void on_train_end(const Logs&) {}
   // What it needs to go on, besides its options, for a checkpoint (BackupAndRestore); and back, with all that

@@ -45,8 +45,8 @@ class DistributedDataset {
 // batch, or one row less.
 class Strategy {
  public:
-  // What this thread compiles while it lives is trained by the strategy, and its calls run where the first
-  // replica of this process does. The innermost one counts.
+  // What this thread compiles while it lives is trained by the strategy, what is not compiled predicts by it,
+  // and its calls run where the first replica of this process does. The innermost one counts.
   class Scope {
    public:
     explicit Scope(std::shared_ptr<Replicas> replicas);
@@ -72,7 +72,8 @@ class Strategy {
   // A traced function on each replica at once, on the values that each has; gives its results, one PerReplica
   // for each. A variable that it assigns has one value on all replicas: raises ValueError[strategy.variable]
   // where the new one would differ, as one that comes from the rows of a replica and not through
-  // strategy::all_reduce() does; [strategy.values] unless there is a value for each replica of this process.
+  // strategy::all_reduce() does; [strategy.values] unless there is a value for each replica of this process;
+  // [strategy.collectives] where replicas of this process would call other collectives.
   std::vector<PerReplica> run(const TracedFunction& function, const std::vector<PerReplica>& arguments,
                               Location at = Location::here()) const;
   // The sum, or the mean, of what all replicas have; of each one's elements, too, along `axis`, where the
@@ -121,9 +122,9 @@ class Mirrored : public Strategy {
 };
 
 struct MultiWorkerOptions {
-  // Every so many steps workers compare a hash of each variable, and raise RunError[strategy.audit] in fit,
-  // which names the variable and the worker where one differs: by a fault of memory, or by code that assigned
-  // it on one worker alone. 0: never.
+  // Every so many steps, and behind the last, workers compare a hash of each variable, and raise
+  // RunError[strategy.audit] in fit, which names the variable and the worker where one differs: by a fault of
+  // memory, or by code that assigned it on one worker alone. 0: never.
   int64_t audit_steps = 100;
   // Bytes of gradients that ranks add up in one message: of the first one, and of others.
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;

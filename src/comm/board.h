@@ -16,7 +16,7 @@ struct BoardLayout;
 // One of the last collectives that a rank began. Times are of CLOCK_MONOTONIC, which all processes share.
 struct CollectiveRecord {
   uint64_t sequence = 0;  // counted from 0, the same on all ranks
-  std::string kind;       // "all_reduce", as StableHLO writes it; "barrier", "any"
+  std::string kind;       // "all_reduce", as StableHLO writes it; "barrier", "vote"
   std::string name, type;
   uint64_t count = 0;
   int64_t step = 0;                     // the number of the stage in which it began

@@ -13,7 +13,7 @@ static_assert(static_cast<int>(CallKind::kBarrier) == static_cast<int>(Collectiv
 
 std::string_view kind_name(CallKind kind) {
   static constexpr std::array<std::string_view, 6> kNames = {
-      "all_reduce", "all_gather", "reduce_scatter", "collective_broadcast", "barrier", "any"};
+      "all_reduce", "all_gather", "reduce_scatter", "collective_broadcast", "barrier", "vote"};
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

@@ -38,7 +38,7 @@ TEST(Calls, TextsNameWhatIsCompared) {
   EXPECT_EQ(collective_text(CallKind::kBroadcast, "w", "u8", 3, 2),
             "collective_broadcast \"w\" of 3 u8 from rank 2");
   EXPECT_EQ(collective_text(CallKind::kBarrier, "epoch", "", 0, 0), "barrier \"epoch\"");
-  EXPECT_EQ(collective_text(CallKind::kAny, "", "", 0, 0), "any");
+  EXPECT_EQ(collective_text(CallKind::kAny, "", "", 0, 0), "vote");
 }
 
 TEST(Calls, TheOddOneComesFirst) {

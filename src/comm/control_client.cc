@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/env.h"
@@ -65,9 +66,9 @@ ControlClient::ControlClient(const std::string& address, ControlMember::Options 
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
   try {
     thread_ = std::thread([this] { run(); });
-  } catch (...) {
+  } catch (const std::system_error& error) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
+    throw IoError("control.connect", cat("the system gives no thread: ", error.what()));
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

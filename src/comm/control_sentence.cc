@@ -77,9 +77,8 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
         if (other.alive() && other.at.number == step) others.push_back(i);
       }
       out.text = cat(name, " ", rank.left ? std::string("left as planned") : to_string(*rank.end),
-                     rank.at.stage == Stage::kEnd ? cat(" after step ", rank.at.number)
-                     : sure                       ? cat(" ", stage_text(rank.at))
-                                                  : cat(", last seen ", stage_text(rank.at), ","),
+                     sure || rank.at.stage == Stage::kEnd ? cat(" ", stage_text(rank.at))
+                                                          : cat(", last seen ", stage_text(rank.at), ","),
                      " while ", ranks_text(others), others.size() == 1 ? " is" : " are", " in step ", step);
       break;
     }

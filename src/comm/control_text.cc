@@ -10,8 +10,8 @@ namespace espalier {
 namespace {
 
 constexpr const char* kStageTexts[] = {
-    "before its first step",  "waiting for input in step ", "tracing step ",        "in step ",  "in step ",
-    "in a callback of step ", "in evaluation of step ",     "in the save of step ", "at its end"};
+    "before its first step",  "waiting for input in step ", "tracing step ",        "in step ",   "in step ",
+    "in a callback of step ", "in evaluation of step ",     "in the save of step ", "after step "};
 
 constexpr size_t kShownValue = 100;
 

@@ -145,7 +145,7 @@ TEST(LocalRanks, AnyIsNoOtherCollective) {
                 else
                   run_collective(rank, barrier, nullptr, nullptr, pool);
               }),
-              "comm.mismatch: rank 1 calls barrier \"end\" where rank 0 calls any");
+              "comm.mismatch: rank 1 calls barrier \"end\" where rank 0 calls vote");
   });
 }
 

@@ -39,6 +39,9 @@ std::shared_ptr<BoardLayout> map_board(int descriptor) {
   const auto bytes = static_cast<size_t>(status.st_size);
   void* memory =
       bytes == 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (memory == MAP_FAILED && bytes > 0 && errno == ENOMEM)
+    throw RunError("comm.memory", cat("no addresses for the ", bytes,
+                                      " bytes of the board of the ranks: ", std::strerror(errno)));
   if (memory == MAP_FAILED)
     throw ValueError("comm.segments",
                      cat("descriptor ", descriptor, " of ", bytes, " bytes is no shared memory"));

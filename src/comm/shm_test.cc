@@ -293,6 +293,20 @@ TEST(SharedRanks, FewAddressesAreASentence) {
       << large;
 }
 
+TEST(SharedSegments, ABoardWithoutAddressesIsASentence) {
+  SharedSegments segments = make_shared_segments(2);
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit;
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
+  const rlimit small{(pages + 8) * 4096, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
+  const std::string error = error_of([&] { shm_board(segments); });
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  close_segments(segments);
+  EXPECT_EQ(error.find("comm.memory: no addresses for the "), 0u) << error;
+}
+
 // Otherwise a full machine would show at the first touch, by SIGBUS.
 TEST(SharedRanks, MemoryIsReservedBeforeItIsTouched) {
   const int descriptor = ::memfd_create("test", MFD_CLOEXEC);

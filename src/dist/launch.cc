@@ -26,13 +26,16 @@ LaunchOutcome launch(const LaunchOptions& options) {
   }
   const std::string job = random_name();
   LaunchSignals signals;
+  LaunchOutcome out;
   for (int restart = 0;; ++restart) {
     LaunchRanks ranks(options, file, job, restart);
     ranks.run(signals);
-    LaunchOutcome outcome = ranks.outcome();
-    if (outcome.failure.empty() || ranks.was_told_to_end() || restart >= options.restarts) return outcome;
+    const LaunchRecord& record = out.starts.emplace_back(ranks.record());
+    out.code = record.code;
+    out.failure = record.failure;
+    if (out.failure.empty() || ranks.was_told_to_end() || restart >= options.restarts) return out;
     if (options.say)
-      options.say(cat(outcome.failure, "\nall ranks start again, ", restart + 1, " of ", options.restarts));
+      options.say(cat(out.failure, "\nall ranks start again, ", restart + 1, " of ", options.restarts));
   }
 }
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "comm/board.h"
+#include "comm/control_end.h"
+#include "comm/control_message.h"
 
 namespace espalier {
 
@@ -27,6 +32,22 @@ struct LaunchOptions {
   std::function<void(const std::string&)> say = {};
 };
 
+// One start of a run, for who looks for the reason of its end.
+struct LaunchRecord {
+  struct Rank {
+    int64_t pid = 0;
+    ProcessEnd end;
+    std::string doing;                          // "waiting for input in step 8"; "" where it has not joined
+    std::vector<CollectiveRecord> collectives;  // the last 64, the oldest first
+  };
+  int code = 0;  // as LaunchOutcome has it
+  std::string failure = {};
+  std::optional<RunVerdict> verdict = {};
+  // When that was, by the clock of collectives: at the verdict, otherwise at the end.
+  int64_t seen_ns = 0;
+  std::vector<Rank> ranks = {};
+};
+
 struct LaunchOutcome {
   // 0: all ended with 0. 42: all ended with 0 or 42, saved and told to go. 43: the run was given up by a
   // verdict. Otherwise that of the rank which failed first; 128 + the signal that ended it.
@@ -35,6 +56,7 @@ struct LaunchOutcome {
   // error.
   // "" when none failed.
   std::string failure = {};
+  std::vector<LaunchRecord> starts = {};
 };
 
 // Each rank has in its environment

@@ -11,7 +11,9 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "comm/board_layout.h"
 #include "comm/control_board.h"
+#include "comm/control_text.h"
 #include "comm/shm.h"
 #include "espalier/error.h"
 
@@ -146,6 +148,7 @@ void LaunchRanks::run(LaunchSignals& signals) {
     hear();
     end_others();
   }
+  if (seen_.empty()) see_ranks();
   // One that has left its rank's group may hold a stream open for ever.
   for (Rank& rank : ranks_) {
     rank.output.finish();
@@ -208,6 +211,7 @@ void LaunchRanks::hear() {
     const auto* warning = std::get_if<ControlAction::Warn>(&action.is);
     if (warning && options_.say) options_.say(cat("warning: ", warning->text));
     if (const auto* given_up = std::get_if<ControlAction::GiveUp>(&action.is)) {
+      see_ranks();
       last_collectives_ = last_collectives(*board_);
       board_->abort(to_string(given_up->verdict));
       end_at_ = Clock::now() + kHearing;
@@ -237,6 +241,13 @@ bool LaunchRanks::all_ended() const {
   return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.end.has_value(); });
 }
 
+// Before its first fit() a rank dies of a signal that lets others save.
+bool LaunchRanks::ended_as_told(const RunVerdict& verdict) const {
+  if (verdict.kind != VerdictKind::kEnded && verdict.kind != VerdictKind::kKilled) return false;
+  const ProcessEnd& end = *ranks_[static_cast<size_t>(verdict.rank)].end;
+  return end.by_signal && forwarded_.contains(end.number);
+}
+
 std::string LaunchRanks::last_lines(size_t rank) const {
   const std::deque<std::string>& lines = ranks_[rank].errors.last_lines();
   if (lines.empty()) return {};
@@ -245,21 +256,41 @@ std::string LaunchRanks::last_lines(size_t rank) const {
   return out;
 }
 
-LaunchOutcome LaunchRanks::outcome() const {
-  if (const auto& verdict = control_.verdict()) {
-    const std::string lines =
-        verdict->rank < 0 ? std::string() : last_lines(static_cast<size_t>(verdict->rank));
-    return {kVerdictStatus, cat(to_string(*verdict), lines, last_collectives_)};
+void LaunchRanks::see_ranks() {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    const std::optional<StageReport> at = report_of(*board_, rank);
+    seen_.push_back({.pid = ranks_[static_cast<size_t>(rank)].process->id(),
+                     .end = {},
+                     .doing = at ? stage_text(*at) : std::string(),
+                     .collectives = board_->records(rank)});
   }
+  seen_ns_ = monotonic_ns();
+}
+
+LaunchRecord LaunchRanks::record() const {
+  LaunchRecord out{.verdict = control_.verdict(), .seen_ns = seen_ns_, .ranks = seen_};
+  for (size_t i = 0; i < ranks_.size(); ++i) out.ranks[i].end = *ranks_[i].end;
+  if (out.verdict && ended_as_told(*out.verdict)) {
+    out.code = ranks_[static_cast<size_t>(out.verdict->rank)].end->code();
+    out.verdict.reset();
+    return out;
+  }
+  if (out.verdict) {
+    const int rank = out.verdict->rank;
+    out.code = kVerdictStatus;
+    out.failure = cat(to_string(*out.verdict),
+                      rank < 0 ? std::string() : last_lines(static_cast<size_t>(rank)), last_collectives_);
+    return out;
+  }
+  const auto told = [&](size_t rank) {
+    return cat("rank ", rank, " (pid ", ranks_[rank].process->id(), ") ", *ranks_[rank].end);
+  };
   if (!failed_.empty()) {
-    const auto told = [&](size_t rank) {
-      return cat("rank ", rank, " (pid ", ranks_[rank].process->id(), ") ", *ranks_[rank].end);
-    };
-    LaunchOutcome out{ranks_[failed_[0]].end->code(), told(failed_[0]) + last_lines(failed_[0])};
+    out.code = ranks_[failed_[0]].end->code();
+    out.failure = told(failed_[0]) + last_lines(failed_[0]);
     for (size_t i = 1; i < failed_.size(); ++i) out.failure += cat("\nafter it ", told(failed_[i]));
     return out;
   }
-  LaunchOutcome out;
   for (const Rank& rank : ranks_) {
     if (rank.end->code() != 0 && out.code <= kPreemptedStatus) out.code = rank.end->code();
   }

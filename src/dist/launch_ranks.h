@@ -28,7 +28,7 @@ class LaunchRanks {
   LaunchRanks(const LaunchOptions& options, const std::string& file, const std::string& job, int restart);
   // Until all have ended.
   void run(LaunchSignals& signals);
-  LaunchOutcome outcome() const;
+  LaunchRecord record() const;
   // By a signal to the launcher.
   bool was_told_to_end() const {
     return forwarded_.contains(SIGINT) || forwarded_.contains(SIGTERM) || forwarded_.contains(SIGHUP);
@@ -51,7 +51,9 @@ class LaunchRanks {
   void hear();
   void end_others();
   bool all_ended() const;
+  bool ended_as_told(const RunVerdict& verdict) const;
   std::string last_lines(size_t rank) const;
+  void see_ranks();
 
   const LaunchOptions& options_;
   const std::string run_, secret_;
@@ -59,8 +61,10 @@ class LaunchRanks {
   std::shared_ptr<Board> board_;
   std::vector<ChaosEvent> stops_;  // to come
   std::vector<Rank> ranks_;
-  std::vector<size_t> failed_;    // by themselves, the earliest first
-  std::set<int> forwarded_;       // signals
+  std::vector<size_t> failed_;            // by themselves, the earliest first
+  std::set<int> forwarded_;               // signals
+  std::vector<LaunchRecord::Rank> seen_;  // on the board
+  int64_t seen_ns_ = 0;
   std::string last_collectives_;  // when the run was given up
   std::optional<Clock::time_point> end_at_, kill_at_;
 };

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
+
+#include "base/format.h"
+#include "espalier/error.h"
 
 namespace espalier {
 namespace {
@@ -21,10 +25,18 @@ void wait_for_change(const std::atomic<uint32_t>& value, uint32_t old, bool spin
 
 ReplicaThreads::ReplicaThreads(size_t replicas)
     : spins_(replicas <= std::max(std::thread::hardware_concurrency(), 1u)) {
-  for (size_t i = 1; i < replicas; ++i) threads_.emplace_back([this, i] { work(i); });
+  try {
+    for (size_t i = 1; i < replicas; ++i) threads_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error& error) {
+    end();
+    throw IoError("strategy.threads",
+                  cat("the system gives no threads for ", replicas, " replicas: ", error.what()));
+  }
 }
 
-ReplicaThreads::~ReplicaThreads() {
+ReplicaThreads::~ReplicaThreads() { end(); }
+
+void ReplicaThreads::end() {
   ends_ = true;
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
@@ -32,6 +44,7 @@ ReplicaThreads::~ReplicaThreads() {
 }
 
 void ReplicaThreads::run(const std::function<void(size_t)>& body) {
+  const std::lock_guard lock(mutex_);
   body_ = &body;
   running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -18,13 +19,15 @@ class ReplicaThreads {
   ReplicaThreads(const ReplicaThreads&) = delete;
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
 
-  // Calls body(i) for each replica and returns when all have returned. `body` does not throw. One call at a
-  // time.
+  // Calls body(i) for each replica and returns when all have returned. `body` does not throw. Calls of
+  // several threads run one after the other; a body makes none.
   void run(const std::function<void(size_t)>& body);
 
  private:
+  void end();
   void work(size_t replica);
 
+  std::mutex mutex_;
   const std::function<void(size_t)>* body_ = nullptr;
   std::atomic<uint32_t> epoch_{0}, running_{0};
   bool ends_ = false;

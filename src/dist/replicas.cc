@@ -59,6 +59,10 @@ void Replicas::stage(Stage stage, int64_t number) const {
   if (workers_ && communicators_[0]) communicators_[0]->stage(stage, number);
 }
 
+std::vector<double> Replicas::lateness() const {
+  return worker_ && workers() > 1 ? worker_->lateness() : std::vector<double>();
+}
+
 bool Replicas::asked_to_go() const { return told_ || (worker_ && worker_->asked_to_go()); }
 
 std::shared_ptr<const Rewrite> Replicas::rewrite() const {

@@ -43,12 +43,18 @@ class Replicas {
   // of each, counted from 1; and that this one cannot go on, so that others do not wait. Nothing on one
   // worker.
   void describe(std::map<std::string, std::string> facts) const;
+  bool to_describe() const { return worker_ && worker_->to_describe(); }
   void begin_step(int64_t step) const;
   void failed(const std::exception& error) const;
   void left() const;
   void stage(Stage stage, int64_t number) const;
+  // By how many seconds each worker came later than the first to its collectives, since it began; empty where
+  // nobody is waited for.
+  std::vector<double> lateness() const;
   // Somebody told this worker to save and go, or go() did; fit agrees on it with the others.
   bool asked_to_go() const;
+  // For as long as somebody looks at that; null where it is not up to this process.
+  std::unique_ptr<GoSignals> listen() const { return worker_ ? std::make_unique<GoSignals>() : nullptr; }
   void go() const { told_ = true; }
   // Whether they have agreed.
   bool goes() const { return goes_; }
@@ -82,9 +88,10 @@ class Replicas {
   std::vector<Tensor> of_all(const std::vector<Tensor>& own) const;
   // Which of so many rows are a rank's: from the first to behind the last.
   std::pair<int64_t, int64_t> rows_of(int64_t count, int rank) const;
-  // Whether variables are to be compared behind this step of the run; and that: raises
-  // RunError[strategy.audit].
-  bool audit_due(int64_t step) const { return audit_steps_ > 0 && workers() > 1 && step % audit_steps_ == 0; }
+  // Whether variables are compared at all, behind the last step of a run at least; whether they are behind
+  // this one; and that: raises RunError[strategy.audit].
+  bool audits() const { return audit_steps_ > 0 && workers() > 1; }
+  bool audit_due(int64_t step) const { return audits() && step % audit_steps_ == 0; }
   void audit(std::span<const Variable> variables, int64_t step) const;
   // Gives variables the values they have on worker 0. All workers name the same ones in one order.
   void broadcast(std::span<const Variable> variables) const;

@@ -131,6 +131,44 @@ TEST(Strategy, ValuesOfReplicasAreReducedAndGathered) {
   for_workers(4, check);
 }
 
+// One replica would wait for ever, or add up what the other has not.
+TEST(Strategy, ReplicasThatWouldCallOtherCollectivesAreRefused) {
+  const strategy::Mirrored two({.devices = 2});
+  const auto error_of = [&](const TracedFunction& called, int64_t first, int64_t second) -> std::string {
+    try {
+      two.run(called, {{{full({first}, 1), full({second}, 2)}}});
+    } catch (const ValueError& error) {
+      return cat(error.message(), " [", error.rule(), "]");
+    }
+    return "";
+  };
+  const auto sums = function([](const Tensor& rows) { return strategy::all_reduce({rows})[0]; });
+  EXPECT_EQ(
+      error_of(sums, 2, 3),
+      "the next collective of replica 1 is all_reduce f32[3], and that of replica 0 is all_reduce f32[2] "
+      "[strategy.collectives]");
+  EXPECT_EQ(error_of(sums, 3, 3), "");
+  const auto sums_some =
+      function([](const Tensor& rows) { return rows.size(0) > 2 ? rows : strategy::all_reduce({rows})[0]; });
+  EXPECT_EQ(error_of(sums_some, 2, 3),
+            "the next collective of replica 1 is none, and that of replica 0 is all_reduce f32[2] "
+            "[strategy.collectives]");
+  EXPECT_EQ(error_of(sums_some, 2, 2), "");
+}
+
+TEST(Strategy, ThreadsShareOne) {
+  const strategy::Mirrored two({.devices = 2});
+  const auto sums = function([](const Tensor& rows) { return strategy::all_reduce({rows})[0]; });
+  const auto call = [&](float value) {
+    for (int i = 0; i < 300; ++i) {
+      const auto results = two.run(sums, {{{full({2}, value), full({2}, 2 * value)}}});
+      EXPECT_EQ(results[0].values[1].to_vector<float>(), (std::vector<float>{3 * value, 3 * value}));
+    }
+  };
+  std::jthread other([&] { call(5); });
+  call(1);
+}
+
 TEST(Strategy, DevicesAreAtMost256) {
   EXPECT_THROW(strategy::Mirrored({.devices = 257}), ValueError);
   EXPECT_THROW(strategy::Mirrored({.devices = -1}), ValueError);

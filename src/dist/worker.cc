@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <optional>
+#include <thread>
+#include <type_traits>
 
 #include "base/format.h"
 #include "comm/control_board.h"
@@ -19,6 +22,9 @@ namespace {
 
 constexpr int kGoSignals[] = {SIGTERM, SIGUSR1};
 volatile std::sig_atomic_t go_signal = 0;
+// What the launcher needs to see that a rank is gone, and to say so.
+constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kLook{50};
 std::atomic<bool> has_worker{false};
 
 std::optional<std::string> variable_of_environment(const char* name) {
@@ -52,6 +58,23 @@ FailureCause cause_of(const std::string& rule) {
 
 }  // namespace
 
+GoSignals::GoSignals() {
+  static_assert(std::size(kGoSignals) == std::extent_v<decltype(before_)>);
+  struct sigaction action = {};
+  action.sa_handler = [](int signal) { go_signal = signal; };
+  action.sa_flags = SA_RESTART;
+  for (size_t i = 0; i < std::size(kGoSignals); ++i) {
+    ::sigaction(kGoSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_DFL) ::sigaction(kGoSignals[i], &action, nullptr);
+  }
+}
+
+GoSignals::~GoSignals() {
+  for (size_t i = 0; i < std::size(kGoSignals); ++i) {
+    if (before_[i].sa_handler == SIG_DFL) ::sigaction(kGoSignals[i], &before_[i], nullptr);
+  }
+}
+
 std::shared_ptr<Worker> Worker::from_environment() {
   if (!variable_of_environment("ESPALIER_RANK") && !variable_of_environment("ESPALIER_WORLD") &&
       !variable_of_environment("ESPALIER_SEGMENTS"))
@@ -80,16 +103,9 @@ Worker::Worker(int rank, int world, const std::string& segments)
   chaos_ = chaos_from_environment(rank, world);
   control_ = ControlClient::from_environment(
       {.report = [this] { return report_of(*board_, rank_).value_or(StageReport()); },
-       .on_verdict = [this](const RunVerdict& verdict) { board_->abort(to_string(verdict)); },
+       .on_verdict = [this](const RunVerdict& verdict) { hear(verdict); },
        .on_preemption = [this](int) { told_ = true; }});
   go_signal = 0;
-  struct sigaction action = {};
-  action.sa_handler = [](int signal) { go_signal = signal; };
-  action.sa_flags = SA_RESTART;
-  for (size_t i = 0; i < std::size(kGoSignals); ++i) {
-    ::sigaction(kGoSignals[i], nullptr, &before_[i]);
-    if (before_[i].sa_handler == SIG_DFL) ::sigaction(kGoSignals[i], &action, nullptr);
-  }
 }
 
 Worker::~Worker() {
@@ -98,10 +114,21 @@ Worker::~Worker() {
   else
     left();
   control_.reset();
-  for (size_t i = 0; i < std::size(kGoSignals); ++i) {
-    if (before_[i].sa_handler == SIG_DFL) ::sigaction(kGoSignals[i], &before_[i], nullptr);
-  }
   has_worker = false;
+}
+
+void Worker::hear(const RunVerdict& verdict) {
+  // A launcher that lives has lost this rank, and says so on the board; it is not the launcher that is gone.
+  for (int i = 0; verdict.id.empty() && board_->verdict().empty() && i < kLooks; ++i)
+    std::this_thread::sleep_for(kLook);
+  board_->abort(to_string(verdict));
+}
+
+std::vector<double> Worker::lateness() const {
+  std::vector<double> out;
+  for (int rank = 0; rank < board_->world(); ++rank)
+    out.push_back(static_cast<double>(board_->lateness_of(rank).sum_ns) / 1e9);
+  return out;
 }
 
 void Worker::describe(std::map<std::string, std::string> facts) {

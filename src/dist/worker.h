@@ -15,12 +15,24 @@
 
 namespace espalier {
 
+// While one lives SIGTERM and SIGUSR1 are remembered (Worker::asked_to_go), unless the program handles them
+// itself. Elsewhere nobody would look, and they end the process.
+class GoSignals {
+ public:
+  GoSignals();
+  ~GoSignals();
+  GoSignals(const GoSignals&) = delete;
+  GoSignals& operator=(const GoSignals&) = delete;
+
+ private:
+  struct sigaction before_[2] = {};
+};
+
 class Worker {
  public:
-  // By the environment (dist/launch.h); null where nobody launched this process. While one lives SIGTERM and
-  // SIGUSR1 are remembered, unless the program handles them itself. Raises ValueError[strategy.environment]
-  // for an environment that says half of it, what shm_communicator() and ControlClient raise, and
-  // StateError[strategy.worker] for a second one in this process.
+  // By the environment (dist/launch.h); null where nobody launched this process. Raises
+  // ValueError[strategy.environment] for an environment that says half of it, what shm_communicator() and
+  // ControlClient raise, and StateError[strategy.worker] for a second one in this process.
   static std::shared_ptr<Worker> from_environment();
   // As one that has done what it had to; in the middle of an exception as one that failed.
   ~Worker();
@@ -30,9 +42,12 @@ class Worker {
   Communicator& communicator() { return *communicator_; }
   // How many workers this machine has.
   int local_world() const { return local_world_; }
+  // By how many seconds each worker came later than the first of them to its collectives, in all.
+  std::vector<double> lateness() const;
   // Before the first step of the first run of fit: returns when all have said the same. Raises
   // RunError[comm.verdict] where they differ.
   void describe(std::map<std::string, std::string> facts);
+  bool to_describe() const { return control_ && !described_; }
   // At the begin of a step of the run, counted from 1: what --chaos has for it.
   void begin_step(int64_t step);
   // It cannot go on; `rule` is the error's. Others are told why.
@@ -44,14 +59,14 @@ class Worker {
 
  private:
   Worker(int rank, int world, const std::string& segments);
+  void hear(const RunVerdict& verdict);
   int rank_, local_world_;
   std::shared_ptr<Board> board_;
   std::shared_ptr<Communicator> communicator_;
   std::vector<ChaosEvent> chaos_;
   std::atomic<bool> told_{false};
   bool described_ = false;
-  bool said_ = false;  // how it ends
-  struct sigaction before_[2] = {};
+  bool said_ = false;                       // how it ends
   std::unique_ptr<ControlClient> control_;  // its thread ends first
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/idle.h"
@@ -30,6 +32,7 @@ struct Plan {
   TracedGraph program;  // before passes
   std::shared_ptr<const Executable> executable;
   std::vector<Part> parts;  // of so many replicas as called it last
+  std::vector<std::string> collectives;
   int calls = 0;
 
   // Made when it is first asked for.
@@ -39,6 +42,7 @@ struct Plan {
     if (out.executable) return out;
     require_equal_updates(program);
     owners.add(program);
+    collectives = collectives_of(*program.graph);
     std::vector<size_t> own;
     for (size_t i = 0; i < program.updated.size(); ++i) {
       if (owners.of(program.updated[i]) == replica) own.push_back(i);
@@ -87,10 +91,11 @@ struct CallState {
   RunLists lists;
 };
 
-// `in_place`: an array that nobody else holds is written where it is. The new values of others stand in
-// call.next, until keep_next.
+// Without `spare` an array that nobody else holds is written where it is. The new values of others stand in
+// call.next, until keep_next: in the memory of `spare`, where it has some for them.
 std::vector<Tensor> replay(const TracedGraph& program, const Executable& executable, RunLists& call,
-                           std::span<const Tensor> arguments, const RunContext& context, bool in_place) {
+                           std::span<const Tensor> arguments, const RunContext& context,
+                           std::vector<Buffer>* spare = nullptr) {
   const Graph& graph = *program.graph;
   call.inputs.clear();
   call.outputs.clear();
@@ -100,20 +105,21 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
   for (const VariablePtr& variable : program.variables)
     call.inputs.push_back({&variable->type, variable->value.bytes()});
 
-  const auto fresh = [&](const TensorType& type) {
-    Buffer buffer = allocate_buffer(type.bytes());
+  const auto fresh = [&](const TensorType& type, Buffer buffer = {}) {
+    if (!buffer) buffer = allocate_buffer(type.bytes());
     call.outputs.push_back({&type, buffer.get()});
     return make_concrete(Literal(type, std::move(buffer)));
   };
   std::vector<Tensor> results;
   results.reserve(program.results);
   for (size_t i = 0; i < program.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
-  for (const VariablePtr& variable : program.updated) {
-    if (in_place && sole_owner(variable->value)) {
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    const VariablePtr& variable = program.updated[i];
+    if (!spare && sole_owner(variable->value)) {
       call.outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
       call.next.emplace_back();
     } else {
-      call.next.push_back(fresh(variable->type));
+      call.next.push_back(fresh(variable->type, spare ? std::move((*spare)[i]) : Buffer()));
       call.has_next = true;
     }
   }
@@ -121,10 +127,13 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
   return results;
 }
 
-void keep_next(const TracedGraph& program, RunLists& call) {
+// What nobody holds any more of the values before goes to `spare`.
+void keep_next(const TracedGraph& program, RunLists& call, std::vector<Buffer>* spare = nullptr) {
   if (!call.has_next) return;
   for (size_t i = 0; i < program.updated.size(); ++i) {
-    if (call.next[i].defined()) program.updated[i]->value = std::move(call.next[i]);
+    if (!call.next[i].defined()) continue;
+    const Tensor before = std::exchange(program.updated[i]->value, std::move(call.next[i]));
+    if (spare && sole_owner(before)) (*spare)[i] = before.node()->literal.buffer();
   }
 }
 
@@ -156,6 +165,12 @@ struct TracedFunction::Impl {
   size_t traces = 0;
   std::optional<Structures> traced;  // of the last trace
   UpdateOwners owners{1};            // the same for all plans, whatever rows each is for
+  // Where replicas put new values while the ones before are read: the memory of those before them.
+  std::map<const VariableState*, std::pair<Buffer, size_t>> spare;
+  Buffer take_spare(const VariableState& variable) {
+    const auto [buffer, bytes] = std::exchange(spare[&variable], {});
+    return bytes == variable.type.bytes() ? buffer : Buffer();
+  }
 
   // While the body runs on this thread, whose lock is held.
   struct Inside {
@@ -259,7 +274,7 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   if (is_recorded(Sink::current())) {
     results = call_recorded(plan.program, impl_->options.name, arguments);
   } else {
-    results = replay(plan.program, *plan.executable, state->lists, arguments, context, true);
+    results = replay(plan.program, *plan.executable, state->lists, arguments, context);
     keep_next(plan.program, state->lists);
   }
   impl_->calls.give(std::move(state));
@@ -288,6 +303,7 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
   struct Replica {
     CallState state;
     const Part* part = nullptr;
+    std::vector<Buffer> spare;
     std::vector<Tensor> results;
     std::exception_ptr error;
     bool waited = false;
@@ -299,13 +315,18 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
     UpdateOwners& owners = impl_->owners;
     if (owners.replicas() != replicas) owners = UpdateOwners(replicas);
     all[i].part = &all[i].state.plan->part(i, owners);
+    for (const VariablePtr& variable : all[i].part->program.updated)
+      all[i].spare.push_back(impl_->take_spare(*variable));
   }
+  std::vector<const std::vector<std::string>*> collectives;
+  for (const Replica& replica : all) collectives.push_back(&replica.state.plan->collectives);
+  require_equal_collectives(collectives);
   at_once([&](size_t i) {
     Replica& own = all[i];
     const RunContext& context = *contexts[i];
     try {
-      own.results =
-          replay(own.part->program, *own.part->executable, own.state.lists, arguments[i], context, false);
+      own.results = replay(own.part->program, *own.part->executable, own.state.lists, arguments[i], context,
+                           &own.spare);
     } catch (const Error& error) {
       own.error = std::current_exception();
       own.waited = error.rule() == "comm.verdict";
@@ -322,8 +343,13 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
   }
   std::vector<std::vector<Tensor>> out;
   for (Replica& replica : all) {
-    keep_next(replica.part->program, replica.state.lists);
+    keep_next(replica.part->program, replica.state.lists, &replica.spare);
     out.push_back(std::move(replica.results));
+    const std::lock_guard lock(impl_->mutex);
+    for (size_t i = 0; i < replica.spare.size(); ++i) {
+      const VariableState& variable = *replica.part->program.updated[i];
+      impl_->spare[&variable] = {std::move(replica.spare[i]), variable.type.bytes()};
+    }
   }
   return out;
 }

@@ -30,6 +30,38 @@ class UpdateGroups {
 
 }  // namespace
 
+std::vector<std::string> collectives_of(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const Node& node : graph.nodes()) {
+    if (!is_collective(*node.op)) continue;
+    std::string& text = out.emplace_back(node.op->name);
+    for (const ValueId input : graph.inputs(node)) text += cat(" ", graph.type(input));
+    text += cat(" ", to_string(node.attributes));
+  }
+  return out;
+}
+
+void require_equal_collectives(std::span<const std::vector<std::string>* const> of_replicas) {
+  const std::vector<std::string>& first = *of_replicas[0];
+  for (size_t replica = 1; replica < of_replicas.size(); ++replica) {
+    const std::vector<std::string>& own = *of_replicas[replica];
+    if (&own == &first || own == first) continue;
+    const size_t count = std::min(own.size(), first.size());
+    size_t at = 0;
+    while (at < count && own[at] == first[at]) ++at;
+    // Attributes are told where nothing else differs.
+    const auto text = [&](const std::vector<std::string>& of, bool whole) {
+      if (at == of.size()) return std::string("none");
+      return whole ? of[at] : of[at].substr(0, of[at].find(" {"));
+    };
+    const bool whole = text(own, false) == text(first, false);
+    throw ValueError("strategy.collectives",
+                     cat("the next collective of replica ", replica, " is ", text(own, whole),
+                         ", and that of replica 0 is ", text(first, whole)),
+                     "all replicas make the same calls on values of the same types");
+  }
+}
+
 std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas) {
   const Graph& graph = *program.graph;
   const size_t count = program.updated.size();

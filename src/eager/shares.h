@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "eager/traced_graph.h"
@@ -12,6 +14,11 @@ namespace espalier {
 // behind the collectives stay together, and each replica has about as many bytes to make; those that come
 // from before them are replica 0's.
 std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas);
+
+// What replicas do together, in order: of other lists one would wait in vain, or add up other elements.
+std::vector<std::string> collectives_of(const Graph& graph);
+// Raises ValueError[strategy.collectives] unless they are equal.
+void require_equal_collectives(std::span<const std::vector<std::string>* const> of_replicas);
 
 // Which replica makes the new values of a variable: of any number of programs that update it, one.
 class UpdateOwners {

@@ -34,7 +34,8 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
     const TrainingScope mode(false);
     return out.add(rows, Running::apply(x));
   }
-  const Replicas* const replicas = training ? training->replicas.get() : nullptr;
+  // Of a loaded model nobody needs to compile the scope's.
+  const std::shared_ptr<const Replicas> replicas = training ? training->replicas : current_replicas();
   if (!replicas || !replicas->many() || rows < replicas->world()) return out.add(rows, forward.call(x));
   const std::vector<Tensors> of_ranks = replicas->run_rows(forward, x);
   for (int rank = 0; rank < replicas->world(); ++rank) {

@@ -3,7 +3,9 @@
 #include "base/sha256.h"
 #include "base/shortest.h"
 #include "base/version.h"
+#include "dist/rows.h"
 #include "eager/trace.h"
+#include "eager/traced_graph.h"
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
 #include "nn/seed.h"
@@ -35,6 +37,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
                                        const std::function<Logs()>& validate, bool& stop,
                                        const std::vector<std::string>& notes) {
   if (!replicas || !replicas->launched()) return fit_here(batches, options, validate, stop, notes);
+  const std::unique_ptr<GoSignals> signals = replicas->listen();
   try {
     return fit_here(batches, options, validate, stop, notes);
   } catch (const std::exception& error) {
@@ -44,9 +47,10 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
 }
 
 std::map<std::string, std::string> Model::Training::facts(const TrainingBatches& batches,
-                                                          const FitOptions& options,
-                                                          uint64_t own_seed) const {
+                                                          const FitOptions& options, uint64_t own_seed,
+                                                          std::span<const Tensor> rows) const {
   std::map<std::string, std::string> out = batches.run();
+  if (std::string content = batches.content(); !content.empty()) out["hash of the rows"] = std::move(content);
   out["version"] = kVersion;
   out["model"] = Running::model()->path();
   out["seed"] = cat(own_seed);
@@ -61,6 +65,15 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
   for (size_t i = 0; i < outputs.size(); ++i) {
     out[cat("loss of ", outputs[i].name.empty() ? "the output" : outputs[i].name)] = outputs[i].loss.name;
   }
+  // On a row for each replica, so that they have as many.
+  const int64_t count = rows.back().size(0), wanted = replicas->world();
+  std::vector<Tensor> one_each = rows_between(rows, 0, std::min(count, wanted));
+  if (count < wanted) one_each = with_empty_rows(one_each, wanted - count);
+  const auto program = [&](const char* after) {
+    return sha256_of(cat(train_step->graph(one_each, after)->content_hash())).substr(0, 8);
+  };
+  out["program of the model"] = program(kTraced);
+  out["program of the step"] = program("");
   return out;
 }
 
@@ -93,6 +106,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   };
   const bool ledger =
       std::ranges::any_of(options.callbacks, [](const auto& callback) { return callback->wants_rows(); });
+  std::vector<double> late;     // of each worker, before the epoch
   EpochRows rows, rows_before;  // of the epoch: since the run went on, and before
   const auto rows_of_all = [&] {
     EpochRows out = rows.of_all(replicas.get());
@@ -100,12 +114,14 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     out.ids += rows_before.ids;
     return out;
   };
+  int64_t steps_of_run = 0;
   const auto save = [&](FitPosition position) {
     position.cursor = batches.save();
     if (ledger && position.step) position.rows = rows_of_all();
-    if (launched) replicas->stage(Stage::kSave, position.step);
+    if (launched) replicas->stage(Stage::kSave, steps_of_run);
     if (chief) backups.save(variables(), position);
   };
+  std::map<std::string, std::string> common;
   if (backups.found() || workers) {
     const BuildTransaction transaction;
     now.cursor = batches.save();
@@ -115,6 +131,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     test_step->make_variables(arguments);
     if (backups.found()) backups.require(variables(), false);
     train_step->make_variables(arguments);
+    if (workers && replicas->to_describe()) common = facts(batches, options, own_seed, rows_of_first);
     if (backups.found()) {
       backups.require(variables(), true);
       now = backups.position();
@@ -123,7 +140,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     batches.restore(now.epoch, now.step, now.cursor);
     run.initial_epoch = now.epoch;
   }
-  if (workers) replicas->describe(facts(batches, options, own_seed));
+  if (workers) replicas->describe(std::move(common));
   stop = now.stopped;
   for (const auto& callback : callbacks) callback->on_train_begin(run);
   const auto begin_epoch = [&] {
@@ -135,7 +152,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   }
   if (workers) replicas->broadcast(all_variables());
   bool interrupted = false;
-  int64_t steps_of_run = now.epoch * steps + now.step;
+  steps_of_run = now.epoch * steps + now.step;
   bool stopped = agreed({.stop = stop}, context).stop;
   for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0, now.rows = {}) {
     if (now.step == 0) {
@@ -147,10 +164,14 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     Logs logs = training_logs();
     bool finite = true;
     int64_t rows_seen = now.rows.rows;
+    if (workers) late = replicas->lateness();
     while ((steps == 0 || now.step < steps) && !stopped) {
       if (launched) replicas->stage(Stage::kInput, steps_of_run + 1);
       const std::span<const Tensor> arguments = batches.next();
-      if (agreed({.end_of_data = arguments.empty()}, context).end_of_data) {
+      const bool ends = workers && batches.ends_alike()
+                            ? arguments.empty()
+                            : agreed({.end_of_data = arguments.empty()}, context).end_of_data;
+      if (ends) {
         // Rows that another rank has no more of wait for no further step of this epoch.
         if (!arguments.empty()) batches.restore(now.epoch + 1, 0, batches.save());
         break;
@@ -174,7 +195,9 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       }
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
-      const bool diverged = finite && agreed({.diverged = !loss_is_finite()}, context).diverged;
+      // Workers of a strategy have one loss.
+      const bool diverges = finite && !loss_is_finite();
+      const bool diverged = workers ? diverges : finite && agreed({.diverged = diverges}, context).diverged;
       finite = finite && !diverged;
       const bool due = (step % 8 == 1 || diverged) && !callbacks.empty();
       if (due) refresh_training(logs);
@@ -193,7 +216,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (interrupted && backups.used()) save(now);
     refresh_training(logs);
     if (validate) {
-      if (launched) replicas->stage(Stage::kEvaluate, now.epoch + 1);
+      if (launched) replicas->stage(Stage::kEvaluate, steps_of_run);
       for (const auto& [name, value] : validate()) logs.set("val_" + name, value);
     }
     if (ledger) {
@@ -202,16 +225,25 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
         if (callback->wants_rows()) callback->on_epoch_rows(now.epoch, trained.rows, trained.ids);
       }
     }
+    if (!late.empty()) {
+      const std::vector<double> until_now = replicas->lateness();
+      for (size_t i = 0; i < late.size(); ++i) late[i] = until_now[i] - late[i];
+      for (const auto& callback : callbacks) callback->on_epoch_waits(now.epoch, late);
+    }
     for (const auto& callback : callbacks) callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));
     stopped = agreed({.stop = stopped || stop}, context).stop;
     if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stopped, now.history});
   }
+  // Short runs, too, end in equal bits or in an error.
+  if (workers && replicas->audits() && !replicas->audit_due(steps_of_run))
+    replicas->audit(all_variables(), steps_of_run);
   backups.finish();
   this->options.optimizer.finalize_variables(Running::model()->trainable_variables());
-  for (const auto& callback : options.callbacks)
+  for (const auto& callback : callbacks)
     callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());
   if (!interrupted && chief) backups.end();
+  if (launched) replicas->stage(Stage::kEnd, steps_of_run);
   return now.history;
 }
 

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "base/format.h"
+#include "base/hash.h"
+#include "base/hash_list.h"
 #include "base/philox.h"
 #include "base/shortest.h"
 #include "espalier/ops.h"
@@ -321,6 +323,12 @@ std::map<std::string, std::string> Passes::run() const {
           {"rows", cat(rows_.count)},
           {"batch_size", cat(batch_size_)},
           {"shuffle", cat(shuffle_)}};
+}
+
+std::string Passes::content() const {
+  uint64_t hash = 0;
+  for (const Tensor& array : rows_.arrays) hash = hash_bytes(array.bytes(), array.type().bytes(), hash);
+  return hash_list_text({hash});
 }
 
 void Passes::seek(int64_t batch) {

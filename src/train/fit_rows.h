@@ -84,7 +84,9 @@ class Passes final : public TrainingBatches {
   std::span<const int64_t> numbers() const override { return now_->numbers(); }
   int64_t steps_per_epoch() const override { return steps_per_epoch_ ? steps_per_epoch_ : batches(); }
   int64_t examples_per_epoch() const override { return examples(steps_per_epoch()); }
+  bool ends_alike() const override { return true; }
   std::map<std::string, std::string> run() const override;
+  std::string content() const override;
   void restore(int epoch, int64_t step, const Cursor&) override { seek(epoch * steps_per_epoch() + step); }
 
  private:

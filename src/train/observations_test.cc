@@ -199,8 +199,10 @@ TEST(Observations, AreResultsOfAStepUntilTheyAreFolded) {
   const auto has = [&](const char* after, const std::string& name) {
     return model.step_program(x, y, after).find(cat("\"", name, "\"")) != std::string::npos;
   };
-  for (const char* variable : {"metrics/auc/positives", "metrics/r2_score/origin", "metrics/loss/total",
-                               "sequential/batch_normalization/moving_mean"}) {
+  model.step_program(x, y, "trace");  // it names the model
+  for (const std::string& variable :
+       {std::string("metrics/auc/positives"), std::string("metrics/r2_score/origin"),
+        std::string("metrics/loss/total"), cat(model.path(), "/batch_normalization/moving_mean")}) {
     const std::string increment = cat("observation/", variable);
     EXPECT_TRUE(has("trace", increment) && has("add_gradients", increment)) << variable;
     EXPECT_FALSE(has("fold_observations", increment)) << variable;

@@ -1,11 +1,13 @@
 #include "report/progress.h"
 
+#include <chrono>
 #include <iostream>
 #include <optional>
 
 #include "base/format.h"
 #include "espalier/model.h"
 #include "report/table.h"
+#include "train/latest_worker.h"
 #include "train/loss_watch.h"
 
 namespace espalier {
@@ -40,6 +42,8 @@ class Progress final : public Callback {
     const std::string blanks(last.size() - std::min(last.size(), number.size()), ' ');
     bar_->start(cat("epoch ", blanks, number, "/", last), total);
     loss_.begin_epoch(epoch);
+    began_ = std::chrono::steady_clock::now();
+    late_.clear();
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
     step_ = step;
@@ -49,8 +53,12 @@ class Progress final : public Callback {
         run_.examples ? std::min(run_.examples, run_.examples * step / run_.steps_per_epoch) : step;
     bar_->update(done, [this] { return metrics_text(last_); });
   }
+  void on_epoch_waits(int, std::span<const double> late) override {
+    late_ =
+        latest_worker(late, std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
+  }
   void on_epoch_end(int, const Logs& logs) override {
-    bar_->finish(metrics_text(logs));
+    bar_->finish(cat(metrics_text(logs), late_.empty() ? "" : "  ", late_));
     loss_.on_epoch_end(logs);
     ++epochs_;
     if (!loss_.found() || diverged_) return;
@@ -67,7 +75,9 @@ class Progress final : public Callback {
  private:
   Run run_;
   Logs last_;
-  int64_t step_ = 0;  // the last one
+  int64_t step_ = 0;                             // the last one
+  std::chrono::steady_clock::time_point began_;  // the epoch
+  std::string late_;
   LossWatch loss_;
   int epochs_ = 0, diverged_ = 0;  // those that ended, and that of them in which it did
   std::optional<ProgressBar> bar_;

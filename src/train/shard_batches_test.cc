@@ -84,7 +84,7 @@ struct ShardLedger final : Callback {
 struct ShardRun {
   int logical_shards = 0;
   double dropout = 0;
-  bool normalized = false;
+  bool normalized = false, synchronized = false;
   FitOptions fit = {.epochs = 2};
   int64_t stops_after = -1;  // steps
 
@@ -93,7 +93,8 @@ struct ShardRun {
     std::optional<Strategy::Scope> scope;
     if (strategy) scope.emplace(strategy->replicas());
     Sequential model = normalized ? Sequential{Dense({.units = 16, .activation = "relu"}),
-                                               BatchNormalization(), Dropout(dropout), Dense({.units = 3})}
+                                               BatchNormalization({.synchronized = synchronized}),
+                                               Dropout(dropout), Dense({.units = 3})}
                                   : Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(dropout),
                                                Dense({.units = 3})};
     model.compile({.optimizer = Adam{.learning_rate = 0.01},
@@ -164,6 +165,18 @@ TEST(ShardBatches, WorkersTrainAsOneDeviceAndOpenTheirShardsOnly) {
   const TrainedOnShards two = drops.train_on(2, labelled().batch(10));
   EXPECT_GT(apart(one, two), 1e-3);
   for (const int workers : {3, 5}) EXPECT_LE(apart(two, drops.train_on(workers, labelled().batch(10))), 2e-6);
+}
+
+// Rows of weight 0 that one worker has and another has not: all run one program.
+TEST(ShardBatches, RowsOfWeightZeroOnSomeWorkersDoNoHarm) {
+  for (const bool synchronized : {true, false}) {
+    ShardRun run{.normalized = true, .synchronized = synchronized};
+    run.fit.class_weight = {{0, 0.0}};
+    const Dataset data = labelled().batch(10);
+    const TrainedOnShards one = run.train(data), three = run.train_on(3, data);
+    EXPECT_LE(apart(one, three), synchronized ? 1e-5 : 10.0);
+    for (const auto& [name, value] : three.logs.back()) EXPECT_TRUE(std::isfinite(value)) << name;
+  }
 }
 
 TEST(ShardBatches, LogicalShardsAreThoseOfTheDataInBits) {

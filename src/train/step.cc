@@ -90,7 +90,9 @@ bool TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
 
 void TrainStep::make_variables(const BatchRows& batch) const {
   if (!options_.eager) {
-    traced_->make_variables(batch);
+    // A replica without rows would make a model of none.
+    const std::vector<Tensor> padded = pads_ ? traced_->padded(batch) : std::vector<Tensor>();
+    traced_->make_variables(padded.empty() ? batch : BatchRows(padded, batch.of_shards));
     return;
   }
   const BuildTransaction building;

@@ -163,9 +163,9 @@ struct Model::Training {
   std::vector<Logs> fit_here(TrainingBatches& batches, const FitOptions& options,
                              const std::function<Logs()>& validate, bool& stop,
                              const std::vector<std::string>& notes);
-  // What is to be the same on all workers that run fit.
+  // What is to be the same on all workers that run fit; `rows` are the arguments of a step.
   std::map<std::string, std::string> facts(const TrainingBatches& batches, const FitOptions& options,
-                                           uint64_t own_seed) const;
+                                           uint64_t own_seed, std::span<const Tensor> rows) const;
   // What fit's validate is, for these rows or validation_data; empty without. Both outlive it.
   std::function<Logs()> validation(const Rows& rows, const FitOptions& options, KnownIds& ids);
   // Loss and metrics over these batches.

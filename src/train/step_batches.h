@@ -53,8 +53,12 @@ class TrainingBatches : public StepBatches {
   // 0: it is not known. Then next() is empty at the end of an epoch, and the call behind it begins the next
   // one; else behind the last batch comes the first, perhaps in another order.
   virtual int64_t steps_per_epoch() const = 0;
+  // Whether no worker comes to an end that another does not: rows in memory, whose number they have compared.
+  virtual bool ends_alike() const { return false; }
   // What must be the same for a run to go on.
   virtual std::map<std::string, std::string> run() const = 0;
+  // A hash of rows in memory, of which each worker has all; nothing of others.
+  virtual std::string content() const { return {}; }
   // What the place of the next batch depends on besides the steps of the run, whoever reads. All workers call
   // it.
   virtual Cursor save() const { return {}; }

@@ -128,6 +128,25 @@ std::vector<Case> cases() {
            {.epochs = 3, .batch_size = 8}}};
 }
 
+// Replicas write new values into the memory of those before them, unless somebody holds these.
+TEST(Strategies, WhatAUserHasReadStaysAsItWas) {
+  const strategy::Mirrored devices({.devices = 2});
+  const auto scope = devices.scope();
+  Sequential model{Dense({.units = 4})};
+  model.compile({.optimizer = Adam{.learning_rate = 0.1}, .loss = MeanSquaredError()});
+  const Tensor x = random_normal({8, 3}, 1, 0), y = random_normal({8, 4}, 2, 0);
+  model.train_on_batch(x, y);
+  std::vector<Tensor> held;
+  std::vector<std::vector<float>> was;
+  for (int step = 0; step < 4; ++step) {
+    held.push_back(model.trainable_variables()[0].read());
+    was.push_back(held.back().to_vector<float>());
+    model.train_on_batch(x, y);
+  }
+  for (size_t i = 0; i < held.size(); ++i) EXPECT_EQ(held[i].to_vector<float>(), was[i]) << i;
+  EXPECT_NE(was[0], was[1]);
+}
+
 TEST(Strategies, MirroredTrainsAsOneDevice) {
   const TrainingRows rows = rows_for(50);
   for (const Case& each : cases()) {
@@ -140,6 +159,26 @@ TEST(Strategies, MirroredTrainsAsOneDevice) {
       const Weights many = fitted(each.make, each.compile, rows, each.options, &mirrored);
       EXPECT_LE(distance(one, many), devices == 1 ? 0 : 1e-6);
       for (const auto& [name, value] : one.logs) EXPECT_NEAR(many.logs.at(name), value, 1e-5) << name;
+    }
+  }
+}
+
+TEST(Strategies, InSixteenBitsTheyTrainWithinAPercent) {
+  const TrainingRows rows = rows_for(96);
+  const auto narrow = [] {
+    return Sequential{Dense({.units = 16, .activation = "relu", .dtype = "mixed_bfloat16"}),
+                      Dense({.units = 16, .activation = "tanh", .dtype = "mixed_bfloat16"}),
+                      Dense({.units = 4, .dtype = "float32"})};
+  };
+  const FitOptions options{.epochs = 3, .batch_size = 32};
+  for (const Compile& compile : {Compile(with_momentum), Compile(with_adam)}) {
+    const Weights one = fitted(narrow, compile, rows, options, nullptr);
+    for (const int devices : {2, 3, 4}) {
+      SCOPED_TRACE(devices);
+      const strategy::Mirrored mirrored({.devices = devices});
+      const double apart = distance(one, fitted(narrow, compile, rows, options, &mirrored));
+      EXPECT_GT(apart, 0);
+      EXPECT_LE(apart, 1e-2);
     }
   }
 }
@@ -223,6 +262,56 @@ TEST(Strategies, EvaluationAndPredictionAreThoseOfAllRows) {
     }
   }
   for (const Said& worker : all) same(worker);
+}
+
+// One that nobody compiled, as a loaded one, predicts by the strategy of its scope. Each worker has another
+// model: of which one an output is says who made it.
+TEST(Strategies, AModelThatIsNotCompiledPredictsByItsScope) {
+  const TrainingRows rows = rows_for(10);
+  const auto model_of = [&](int worker) {
+    set_seed(static_cast<uint64_t>(worker));
+    Sequential model = plain();
+    model(rows.x);
+    return model;
+  };
+  std::vector<std::vector<float>> own(2);
+  for (int worker : {0, 1}) own[worker] = model_of(worker).predict(rows.x).to_vector<float>();
+  ASSERT_NE(own[0], own[1]);
+  // The first five rows are those of the first worker.
+  std::vector<float> wanted(own[0].begin(), own[0].begin() + 20);
+  wanted.insert(wanted.end(), own[1].begin() + 20, own[1].end());
+  const auto all = on_workers(2, [&](const Strategy& workers) {
+    Sequential model = model_of(workers.worker());
+    const auto scope = workers.scope();
+    return Weights{{}, {model.predict(rows.x).to_vector<float>()}, {}};
+  });
+  for (const Weights& said : all) EXPECT_EQ(said.values[0], wanted);
+}
+
+// Who prints or writes has no hook called elsewhere, at the end neither.
+TEST(Strategies, OnOtherWorkersNoHookOfTheFirstOnesIsCalled) {
+  const TrainingRows rows = rows_for(20);
+  struct Writer final : Callback {
+    explicit Writer(bool chief) : chief(chief) {}
+    bool chief_only() const override { return chief; }
+    void on_train_begin(const Run&) override { ++begins; }
+    void on_epoch_end(int, const Logs&) override { ++epochs; }
+    void on_train_end(const Logs&) override { ++ends; }
+    const bool chief;
+    int begins = 0, epochs = 0, ends = 0;
+  };
+  on_workers(2, [&](const Strategy& workers) {
+    const auto writer = std::make_shared<Writer>(true), other = std::make_shared<Writer>(false);
+    const Weights out = fitted(plain, with_adam, rows, {.epochs = 2, .callbacks = {writer, other}}, &workers);
+    const int called = workers.worker() == 0;
+    EXPECT_EQ(writer->begins, called);
+    EXPECT_EQ(writer->epochs, 2 * called);
+    EXPECT_EQ(writer->ends, called);
+    EXPECT_EQ(other->begins, 1);
+    EXPECT_EQ(other->epochs, 2);
+    EXPECT_EQ(other->ends, 1);
+    return out;
+  });
 }
 
 // One bit of one variable on one worker, and the audit behind the next tenth step names both.

@@ -1,0 +1,84 @@
+// Runs of workers that are shorter, or have fewer rows, than others.
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/scratch_test.h"
+#include "comm/local.h"
+#include "espalier/espalier.h"
+
+namespace espalier {
+namespace {
+
+// Of each rank, as a thread of this process, what it raised.
+std::vector<std::string> errors_of_workers(int world, const std::function<void(const Strategy&)>& program) {
+  const auto ranks = local_communicators(world);
+  std::vector<std::string> out(static_cast<size_t>(world));
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < out.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const RunContext context({.threads = 1, .communicator = ranks[i].get()});
+      const RunScope scope(context);
+      try {
+        const strategy::MultiWorkerMirrored workers;
+        const auto in_scope = workers.scope();
+        program(workers);
+      } catch (const std::exception& error) {
+        out[i] = error.what();
+        ranks[i]->abort(out[i]);
+      }
+    });
+  }
+  threads.clear();
+  return out;
+}
+
+struct EdgeRows {
+  Tensor x = random_normal({9, 4}, 1, 0), y = argmax(x, 1);
+};
+
+// Nobody else would say that the model of the first worker is not that of others.
+TEST(StrategyEdges, ARunOfFewStepsIsAuditedBehindItsLast) {
+  const auto errors = errors_of_workers(3, [](const Strategy& workers) {
+    const EdgeRows rows;
+    Sequential model{Dense({.units = 4})};
+    model.compile({.optimizer = SGD{}});
+    const auto slows = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+      if (workers.worker() == 2 && step == 1) model.optimizer().learning_rate().assign(Tensor::scalar(0.5f));
+    }});
+    model.fit(rows.x, rows.y, {.epochs = 1, .batch_size = 3, .callbacks = {slows}});
+  });
+  for (const std::string& error : errors) {
+    EXPECT_NE(error.find("[strategy.audit]"), std::string::npos) << error;
+    EXPECT_NE(error.find("of rank 2 differs from that of ranks 0, 1 behind step 3"), std::string::npos)
+        << error;
+  }
+}
+
+TEST(StrategyEdges, WorkersThatAddUpOtherShapesAreTold) {
+  const auto errors = errors_of_workers(2, [](const Strategy& workers) {
+    const auto sums = function([](const Tensor& rows) { return strategy::all_reduce({rows})[0]; });
+    workers.run(sums, {{{full({2 + workers.worker()}, 1)}}});
+  });
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("rank 1 calls all_reduce of 3 f32 sum where rank 0 calls all_reduce of 2 f32 sum"),
+              std::string::npos)
+        << error;
+}
+
+// The first worker has none of the rows of a batch that is smaller than the number of workers.
+TEST(StrategyEdges, AModelOfBatchesSmallerThanTheWorkersIsMadeOfRows) {
+  const std::string folder = fresh_folder("strategy-edges") + "/model";
+  const auto errors = errors_of_workers(3, [&](const Strategy&) {
+    const EdgeRows rows;
+    Sequential model{Dense({.units = 4})};
+    model.compile({.optimizer = SGD{}});
+    model.fit(rows.x, rows.y, {.epochs = 1, .batch_size = 1});
+    model.save(folder);
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+}  // namespace
+}  // namespace espalier
