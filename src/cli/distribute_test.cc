@@ -101,8 +101,21 @@ TEST(Distribute, SlowARunThatIsKilledGoesOnWithAnyNumberOfWorkers) {
   const std::string train = cat(folder, "/plan.toml --deterministic --checkpoint-every 3");
   const std::string whole = folder + "/whole", model = folder + "/model";
   ASSERT_EQ(call_command(cat("train ", train, " --model ", whole)).code, 0);
-  Outcome run = call_command(launched(3, "--chaos kill:1@step8", cat(train, " --model ", model)));
+  Outcome run = call_command(launched(3, cat("--record ", folder, "/record.json --chaos kill:1@step8"),
+                                      cat(train, " --model ", model)));
   EXPECT_EQ(run.code, 43) << run.error;
+  const auto record = nlohmann::json::parse(posix_env().read_file(folder + "/record.json"));
+  const auto& start = record["starts"].at(0);
+  EXPECT_EQ(start["verdict"]["rank"], 1);
+  EXPECT_NE(run.error.find(start["verdict"]["text"].get<std::string>()), std::string::npos) << start;
+  EXPECT_EQ(start["ranks"][1]["end"], "ended by signal 9");
+  for (const int rank : {0, 2}) {
+    const auto& calls = start["ranks"][rank]["collectives"];
+    ASSERT_GT(calls.size(), 1u);
+    EXPECT_EQ(calls.back()["step"], 8);
+    EXPECT_EQ(calls.back()["done_seconds_ago"], nullptr);
+    EXPECT_EQ(calls.back()["number"].get<int>() - calls.front()["number"].get<int>() + 1, calls.size());
+  }
   EXPECT_NE(run.error.find("rank 1 (pid "), std::string::npos) << run.error;
   EXPECT_NE(run.error.find("ended by signal 9 in step 8"), std::string::npos) << run.error;
   EXPECT_TRUE(posix_env().exists(model + ".checkpoint"));
@@ -227,6 +240,27 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
   EXPECT_GE(exact * 100, runs * 99);
 }
 
+// Four workers beside four loops that never rest, one of them stopped for 3 s in a run: nobody is given up.
+// ESPALIER_BUSY_RUNS: how many runs.
+TEST(Distribute, SlowHealthyRunsOfABusyMachineAreNotGivenUp) {
+  const std::string folder = launched_folder("distribute-busy", 601);
+  const std::string plan = folder + "/plan.toml --deterministic";
+  ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
+  const char* const asked = std::getenv("ESPALIER_BUSY_RUNS");
+  const int runs = asked ? std::stoi(asked) : 2;
+  for (int run = 0; run < runs; ++run) {
+    SCOPED_TRACE(run);
+    const std::string model = folder + "/model";
+    const std::string flags = run == 0 ? "--chaos stop:1@step9:3s" : "";
+    const Outcome out = call_shell(
+        cat("loops=; for i in 1 2 3 4; do while :; do :; done & loops=\"$loops $!\"; done; ", build_folder(),
+            "/espalier ", launched(4, flags, cat(plan, " --force --model ", model)),
+            "; code=$?; kill $loops; exit $code"));
+    EXPECT_EQ(out.code, 0) << out.error;
+    EXPECT_EQ(weights_of(model), weights_of(folder + "/whole"));
+  }
+}
+
 TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
   const std::string folder = launched_folder("distribute-mismatch", 301);
   const Outcome run = call_command(cat("launch -n 3 -- sh -c '", build_folder(), "/espalier train ", folder,
@@ -235,6 +269,18 @@ TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
   EXPECT_EQ(run.code, 43) << run.error;
   EXPECT_NE(run.error.find("learning rate is 0.01 on ranks 0, 1 and 0.02 on rank 2"), std::string::npos)
       << run.error;
+  // Models of equal variables that compute something else.
+  std::string text = posix_env().read_file(folder + "/plan.toml");
+  text.replace(text.find("relu"), 4, "tanh");
+  write_file(folder + "/plan1.toml", text);
+  posix_env().write_file(folder + "/plan0.toml", posix_env().read_file(folder + "/plan.toml"));
+  const Outcome other = call_command(cat("launch -n 3 -- sh -c '", build_folder(), "/espalier train ", folder,
+                                         "/plan$((ESPALIER_RANK == 1)).toml --strategy multiworker --model ",
+                                         folder, "/model'"));
+  EXPECT_EQ(other.code, 43) << other.error;
+  EXPECT_NE(other.error.find("program of the model is "), std::string::npos) << other.error;
+  EXPECT_NE(other.error.find(" on ranks 0, 2 and "), std::string::npos) << other.error;
+  EXPECT_NE(other.error.find(" on rank 1"), std::string::npos) << other.error;
 }
 
 TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {

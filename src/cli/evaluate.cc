@@ -21,6 +21,7 @@
 #include "cli/scored_table.h"
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
+#include "cli/strategy_flags.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
 #include "cli/where.h"
@@ -49,6 +50,7 @@ struct EvaluateRun {
   std::vector<double> thresholds = {};
   std::optional<Expression> where = {};
   TableFlags table;
+  DistributePlan distribute;
   Results results;
   const CLI::App* verb = nullptr;
 };
@@ -285,7 +287,7 @@ void evaluate(const EvaluateRun& run) {
     LoadedModel model = load_model(run.model);
     if (takes_images(model)) {
       check_image_flags(*run.verb, run.model, "evaluate.images",
-                        {"--all-rows", "--json", "--out", "--threads"});
+                        {"--all-rows", "--json", "--out", "--threads", "--strategy", "--devices"});
       return evaluate_images(model, run.model, run.data, run.all_rows, run.results);
     }
   }
@@ -443,6 +445,7 @@ void check_flags_of_evaluate(const EvaluateRun& run) {
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
   if (run.all_rows) throw CLI::ExcludesError("--scores", "--all-rows");
   if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
+  if (run.distribute != DistributePlan()) throw CLI::ExcludesError("--scores", "--strategy and --devices");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   if (run.scored.task != Task::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))
@@ -508,15 +511,19 @@ void add_evaluate(CLI::App& app) {
   verb->option_defaults()->group("What is shown");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
+  verb->option_defaults()->group("Where it runs");
+  add_strategy(*verb, run->distribute);
   add_threads(*verb);
   verb->footer(kEvaluateExamples);
   verb->callback([run] {
-    run->of_schema = SlicingSchema::read(run->schema, true);
-    run->of_schema.fill(run->slicing);
-    if (!run->scores.empty()) run->of_schema.fill(run->scored);
-    run->scored.strip_label_dots = run->strip_label_dots;
-    check_flags_of_evaluate(*run);
-    evaluate(*run);
+    by_strategy(run->distribute, {run->data, run->scores, run->baseline.from, run->schema}, [&] {
+      run->of_schema = SlicingSchema::read(run->schema, true);
+      run->of_schema.fill(run->slicing);
+      if (!run->scores.empty()) run->of_schema.fill(run->scored);
+      run->scored.strip_label_dots = run->strip_label_dots;
+      check_flags_of_evaluate(*run);
+      evaluate(*run);
+    });
   });
 }
 

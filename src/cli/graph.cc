@@ -6,6 +6,8 @@
 #include "base/format.h"
 #include "cli/common.h"
 #include "cli/show_step.h"
+#include "cli/strategy_flags.h"
+#include "espalier/error.h"
 #include "passes/inline_composites.h"
 #include "passes/pass.h"
 #include "text/text.h"
@@ -15,8 +17,10 @@ namespace {
 
 struct GraphOptions {
   std::string program, after;
+  DistributePlan distribute;
   Results results;
   bool dot = false, text = false, primitives = false;
+  const CLI::App* verb = nullptr;
 };
 
 nlohmann::ordered_json values(const Graph& graph, const auto& list) {
@@ -52,11 +56,27 @@ std::shared_ptr<const Graph> passed(std::shared_ptr<const Graph> program, const 
   return optimize(std::move(program), {.last = after});
 }
 
+// The text of a plan's step.
+std::string step_after(const GraphOptions& options) {
+  try {
+    return step_of_plan(options.program, options.after, [&](TrainPlan& plan) {
+      take_strategy(*options.verb, options.distribute, plan.distribute);
+    });
+  } catch (const ValueError& error) {
+    if (error.rule() != "function.after" || options.after != "strategy") throw;
+    throw ValueError("graph.strategy", "the step of one device has nothing to combine",
+                     "--strategy mirrored --devices 2");
+  }
+}
+
 void graph(const GraphOptions& options) {
   std::shared_ptr<const Graph> program;
   if (options.program.ends_with(".toml")) {
-    program = parse_program(step_of_plan(options.program, options.after), options.program);
+    program = parse_program(step_after(options), options.program);
   } else {
+    if (options.distribute != DistributePlan())
+      throw ValueError("graph.strategy", cat(source_name(options.program),
+                                             " is a program, and --strategy and --devices are for plans"));
     program = read_program(options.program);
     if (!options.after.empty()) program = passed(program, options.after);
   }
@@ -83,15 +103,17 @@ void graph(const GraphOptions& options) {
 void add_graph(CLI::App& app) {
   auto options = std::make_shared<GraphOptions>();
   CLI::App* verb = app.add_subcommand("graph", "Show a StableHLO program as it is understood");
+  options->verb = verb;
   verb->add_option("program", options->program,
                    "A module in generic form; - reads standard input. Or a plan, .toml: "
                    "the step of training that it begins with, which is not run")
       ->required();
   verb->add_option("--after", options->after,
                    "As it is after this pass: fold, simplify, swap_dot, cse, dce. A step of training, too, "
-                   "after trace (the forward pass), add_gradients, fold_observations, update, "
-                   "check_numerics, keep_results")
+                   "after trace (the forward pass), add_gradients, strategy (of several devices), "
+                   "fold_observations, update, check_numerics, keep_results")
       ->option_text("NAME");
+  add_strategy(*verb, options->distribute);
   CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print it for Graphviz");
   verb->add_flag("--text", options->text, "Print it as StableHLO, every constant whole")->excludes(dot);
   verb->add_flag("--inline-composites", options->primitives,

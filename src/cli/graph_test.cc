@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <regex>
 
 #include <nlohmann/json.hpp>
 
@@ -98,6 +99,48 @@ TEST_F(GraphOfPlan, AfterEachRewrite) {
   EXPECT_EQ(rule_of([&] { call_verb(add_graph, {plan, "--after", "graients"}); }), "function.after");
   EXPECT_NE(call_verb(add_graph, {plan}).find("  input  x f32[8,2]\n"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path("m")));
+}
+
+// Between gradients and update: what all found of the rows comes first, then the sums of gradients.
+TEST_F(GraphOfPlan, AfterTheStrategy) {
+  std::string rows = "a,b,label\n";
+  for (int i = 0; i < 40; ++i) rows += cat(i, ",", i % 7, ",", i % 3 ? "yes" : "no", "\n");
+  file("t.csv", rows);
+  const std::string text = "[data]\nfile = \"t.csv\"\nlabel = \"label\"\n[fit]\nbatch_size = 8\n";
+  const std::string plan = file("plan.toml", text),
+                    said = file("said.toml", text + "[distribute]\nstrategy = \"mirrored\"\ndevices = 4\n");
+  const auto step = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--text", "--after", "strategy"});
+    return call_verb(add_graph, words);
+  };
+  const auto count = [](const std::string& in, const std::string& part) {
+    size_t out = 0;
+    for (size_t at = in.find(part); at != in.npos; at = in.find(part, at + 1)) ++out;
+    return out;
+  };
+  for (const auto& [words, first_rows, replicas] :
+       {std::tuple{std::vector<std::string>{plan, "--strategy", "mirrored", "--devices", "2"}, 4, 2},
+        {{said}, 2, 4},
+        {{said, "--devices", "2"}, 4, 2}}) {
+    const std::string found = step(words);
+    EXPECT_NE(found.find(cat("tensor<", first_rows, "x2xf32>")), std::string::npos) << found;
+    EXPECT_EQ(count(found, "\"stablehlo.all_gather\""), 1u) << found;
+    EXPECT_EQ(count(found, "\"stablehlo.all_reduce\""), 1u) << found;
+    // All words of the header, of all.
+    std::smatch words_of;
+    const std::regex gathered("all_gather.* : \\(tensor<(\\d+)xi32>\\) -> tensor<(\\d+)xi32>");
+    ASSERT_TRUE(std::regex_search(found, words_of, gathered)) << found;
+    EXPECT_EQ(std::stoi(words_of[2]), replicas * std::stoi(words_of[1]));
+    EXPECT_LT(found.find("all_gather"), found.find("all_reduce"));
+  }
+  for (const std::vector<std::string>& words : {std::vector<std::string>{plan},
+                                                {said, "--strategy", "one", "--devices", "0"},
+                                                {said, "--devices", "1"}})
+    EXPECT_EQ(rule_of([&] { step(words); }), "graph.strategy");
+  EXPECT_EQ(rule_of([&] {
+              call_verb(add_graph, {"-", "--devices", "2"}, print_program(*softmax_graph()));
+            }),
+            "graph.strategy");
 }
 
 TEST_F(GraphOfPlan, OfImages) {

@@ -38,7 +38,11 @@ InterruptScope::InterruptScope() {
     for (const int signal : kSignals) ::signal(signal, SIG_DFL);
   };
   action.sa_flags = SA_RESTART;
-  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &before_[i]);
+  // To workers SIGTERM may come twice, from the launcher and from who ends its group: GoSignals look for it.
+  const auto& replicas = current_replicas();
+  const bool launched = replicas && replicas->launched();
+  for (size_t i = 0; i < std::size(kSignals); ++i)
+    ::sigaction(kSignals[i], launched && kSignals[i] == SIGTERM ? nullptr : &action, &before_[i]);
 }
 InterruptScope::~InterruptScope() {
   for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);

@@ -10,6 +10,7 @@
 namespace espalier::cli {
 
 // While it lives, the first SIGINT or SIGTERM is only remembered, and the next one ends the process as ever.
+// Of a process that `espalier launch` has started, SIGINT alone.
 class InterruptScope {
  public:
   InterruptScope();

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/common.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct LaunchFlags {
   LaunchOptions launch;
-  std::string engine = "shm", stall_after = "300s";
+  std::string engine = "shm", stall_after = "300s", record;
   std::vector<std::string> program;
 };
 
@@ -41,13 +42,59 @@ double seconds_of(const std::string& text) {
   return out;
 }
 
+// How each start of the run ended, and what its ranks did last.
+nlohmann::ordered_json record_of(const LaunchOutcome& outcome) {
+  using Json = nlohmann::ordered_json;
+  Json starts = Json::array();
+  for (const LaunchRecord& start : outcome.starts) {
+    const auto seconds_ago = [&](int64_t then) { return static_cast<double>(start.seen_ns - then) / 1e9; };
+    Json ranks = Json::array();
+    for (size_t rank = 0; rank < start.ranks.size(); ++rank) {
+      const LaunchRecord::Rank& seen = start.ranks[rank];
+      Json collectives = Json::array();
+      for (const CollectiveRecord& one : seen.collectives) {
+        collectives.push_back({{"number", one.sequence},
+                               {"kind", one.kind},
+                               {"name", one.name},
+                               {"type", one.type},
+                               {"count", one.count},
+                               {"step", one.step},
+                               {"began_seconds_ago", seconds_ago(one.arrived_ns)},
+                               {"done_seconds_ago", one.done_ns ? Json(seconds_ago(one.done_ns)) : Json()}});
+      }
+      ranks.push_back({{"rank", rank},
+                       {"pid", seen.pid},
+                       {"end", to_string(seen.end)},
+                       {"doing", seen.doing},
+                       {"collectives", collectives}});
+    }
+    Json verdict;
+    if (start.verdict)
+      verdict = {{"id", start.verdict->id}, {"rank", start.verdict->rank}, {"text", start.verdict->text}};
+    starts.push_back(
+        {{"code", start.code}, {"failure", start.failure}, {"verdict", verdict}, {"ranks", ranks}});
+  }
+  const Json code = outcome.starts.empty() ? Json() : Json(outcome.code);
+  return {{"version", 1}, {"verb", "launch"}, {"code", code}, {"starts", starts}};
+}
+
 void launch_program(LaunchFlags& flags) {
   flags.launch.program = program_words();
   flags.launch.stall_after = seconds_of(flags.stall_after);
   const auto say = [](const std::string& text) { say_aside(cat("espalier launch: ", text, "\n")); };
   flags.launch.say = say;
+  const auto keep = [&](const LaunchOutcome& outcome) {
+    if (!flags.record.empty()) posix_env().write_file(flags.record, json_text(record_of(outcome)));
+  };
+  keep({});  // a file that cannot be written is better known before
   const LaunchOutcome outcome = launch(flags.launch);
   if (!outcome.failure.empty()) say(outcome.failure);
+  try {
+    keep(outcome);
+  } catch (const IoError& error) {
+    if (outcome.code == 0) throw;
+    say(error.message());  // how the run ended matters more
+  }
   if (outcome.code != 0) throw Exit{outcome.code};
 }
 
@@ -96,6 +143,9 @@ void add_launch(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--chaos", flags->launch.chaos, "Faults to try, between commas (below)")
       ->type_name("SPEC");
+  verb->add_option("--record", flags->record,
+                   "Write how it ended as JSON: the verdict, and the last 64 collectives of each rank")
+      ->type_name("FILE");
   verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
       ->type_name("-- PROGRAM ARGS");
   verb->footer(kLaunchExamples);

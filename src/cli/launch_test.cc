@@ -1,6 +1,9 @@
 #include <set>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
 #include "cli/verb_test.h"
 
 namespace espalier::cli {
@@ -49,6 +52,25 @@ TEST(LaunchVerb, ChaosIsForTheFirstStart) {
       "launch -n 1 --restarts 1 --chaos kill:0@step3 -- "
       "sh -c 'echo \"<$ESPALIER_CHAOS>\"; exit $((1 - ESPALIER_RESTART))'");
   EXPECT_EQ(run.output, "<kill:0@step3>\n<>\n");
+}
+
+TEST(LaunchVerb, ARecordSaysHowEachStartEnded) {
+  const std::string file = fresh_folder("launch-record") + "/record.json";
+  const Outcome run = call_command(
+      cat("launch -n 2 --restarts 1 --record ", file, " -- sh -c 'exit $((3 - 3 * ESPALIER_RESTART))'"));
+  EXPECT_EQ(run.code, 0) << run.error;
+  const auto json = nlohmann::json::parse(posix_env().read_file(file));
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["verb"], "launch");
+  EXPECT_EQ(json["code"], 0);
+  ASSERT_EQ(json["starts"].size(), 2u);
+  EXPECT_EQ(json["starts"][0]["code"], 3);
+  EXPECT_EQ(json["starts"][0]["verdict"], nullptr);
+  EXPECT_EQ(json["starts"][0]["ranks"][0]["end"], "ended with status 3");
+  EXPECT_EQ(json["starts"][1]["ranks"][1]["end"], "ended with status 0");
+  const Outcome refused = call_command("launch -n 1 --record /nowhere/record.json -- echo started");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.output, "");
 }
 
 TEST(LaunchVerb, WrongUseIsSaidBeforeAnythingStarts) {

@@ -44,11 +44,13 @@ std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPla
         !std::holds_alternative<ModelCheckpointOptions>(callback))
       options.callbacks.push_back(make_callback(callback));
   }
+  const auto ledger = std::make_shared<Ledger>();
+  options.callbacks.push_back(ledger);
   options.callbacks.push_back(std::make_shared<LinearBar>());
   options.callbacks.push_back(StopOnInterrupt(""));
   const InterruptScope interrupts;
   const size_t epochs = model.fit(x, y, options).size();
-  if (!InterruptScope::obeyed()) return LinearModel{model, epochs};
+  if (!InterruptScope::obeyed()) return LinearModel{model, epochs, ledger};
   std::fputs("interrupted: the comparison with a linear model is left out\n", stderr);
   return std::nullopt;
 }

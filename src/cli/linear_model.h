@@ -1,8 +1,10 @@
 // What the layers of a table's model are held against.
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include "cli/ledger.h"
 #include "cli/plan.h"
 #include "espalier/model.h"
 
@@ -11,6 +13,7 @@ namespace espalier::cli {
 struct LinearModel {
   Sequential model;
   size_t epochs;
+  std::shared_ptr<Ledger> ledger;
 };
 // A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
 // Of what is shown a bar is left, and nothing is saved. `classes`: 0 of a number; `positive`: as of

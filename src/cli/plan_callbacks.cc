@@ -51,6 +51,14 @@ class Placed final : public Callback {
         },
         plan.callbacks[number]);
   }
+  bool chief_only() const override { return callback_->chief_only(); }
+  bool wants_rows() const override { return callback_->wants_rows(); }
+  void on_epoch_rows(int epoch, int64_t rows, uint64_t ids) override {
+    callback_->on_epoch_rows(epoch, rows, ids);
+  }
+  void on_epoch_waits(int epoch, std::span<const double> seconds) override {
+    callback_->on_epoch_waits(epoch, seconds);
+  }
   void on_train_begin(const Run& run) override {
     try {
       callback_->on_train_begin(run);

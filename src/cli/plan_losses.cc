@@ -35,6 +35,9 @@ class EndingProgress final : public Callback {
     loss_.on_batch_end(step, logs);
     progress_->on_batch_end(step, loss_.found() ? Logs{} : logs);
   }
+  void on_epoch_waits(int epoch, std::span<const double> seconds) override {
+    progress_->on_epoch_waits(epoch, seconds);
+  }
   void on_epoch_end(int epoch, const Logs& logs) override {
     loss_.on_epoch_end(logs);
     progress_->on_epoch_end(epoch, loss_.found() ? Logs{} : logs);

@@ -11,6 +11,7 @@
 #include "cli/row_flags.h"
 #include "cli/schema_slices.h"
 #include "cli/scores.h"
+#include "cli/strategy_flags.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
 #include "data/column_steps.h"
@@ -29,6 +30,7 @@ struct PredictRun {
   std::string positive;
   TableFlags table;
   RowFlags rows;
+  DistributePlan distribute;
   Results results;
   const CLI::App* verb = nullptr;
 };
@@ -191,7 +193,8 @@ std::optional<KeptSchema> kept_schema(const LoadedModel& model, const std::strin
 }
 
 void predict_pictures(const PredictRun& run, LoadedModel& model) {
-  check_image_flags(*run.verb, run.model, "predict.images", {"--all", "--json", "--out", "--threads"});
+  check_image_flags(*run.verb, run.model, "predict.images",
+                    {"--all", "--json", "--out", "--threads", "--strategy", "--devices"});
   const bool whole = predict_files({run.model, run.inputs, run.all, run.results}, model);
   run.results.say_written();
   if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
@@ -237,6 +240,8 @@ constexpr const char* kPredictExamples =
   espalier predict model/ - < new.csv
   espalier predict seen/ new.jpg holidays/
       of each image its file, the class and its probability
+  espalier launch -n 4 -- espalier predict model/ new.csv --strategy multiworker
+      the same, by four processes
 
 Exit codes: 0 done, 2 wrong use or bad input, an image among others that
 cannot be read.)";
@@ -274,11 +279,14 @@ void add_predict(CLI::App& app) {
   run->table.add(*verb);
   run->rows.add(*verb);
   run->results.add_out(*verb);
+  add_strategy(*verb, run->distribute);
   add_threads(*verb);
   verb->footer(kPredictExamples);
   verb->callback([run] {
     run->data = run->inputs[0];
-    predict(*run);
+    std::vector<std::string> inputs = run->inputs;
+    inputs.push_back(run->rows.schema);
+    by_strategy(run->distribute, inputs, [&] { predict(*run); });
   });
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/plan.h"
 #include "espalier/model.h"
 
 namespace espalier::cli {
@@ -12,7 +13,9 @@ namespace espalier::cli {
 using ShowStep = std::function<void(Model& model, const Tensor& x, const Tensor& y)>;
 
 // The step that the plan's run begins with, as StableHLO text, after a rewrite or pass (Model::step_program).
-// Trains nothing and writes nothing. Raises what `espalier train PLAN` raises before its first step.
-std::string step_of_plan(const std::string& plan, const std::string& after);
+// `change` is applied to the plan. Trains nothing and writes nothing. Raises what `espalier train PLAN`
+// raises before its first step.
+std::string step_of_plan(const std::string& plan, const std::string& after,
+                         const std::function<void(TrainPlan&)>& change);
 
 }  // namespace espalier::cli

@@ -8,6 +8,7 @@
 #include "base/rule_of_test.h"
 #include "cli/interrupt_once_test.h"
 #include "cli/verb_test.h"
+#include "espalier/csv.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {

@@ -8,9 +8,9 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
-#include "cli/plan_strategy.h"
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
+#include "cli/strategy_flags.h"
 #include "cli/train_flags.h"
 #include "cli/train_images.h"
 #include "cli/train_table.h"
@@ -245,8 +245,12 @@ void name_near_checkpoints(const TrainPlan& plan) {
     std::fputs(cat("note: there is no ", wanted, "; ", near, "\n").c_str(), stderr);
 }
 
+std::vector<std::string> files_read(const TrainFlags& flags, const TrainPlan& plan) {
+  return {flags.plan, plan.data.file, plan.data.test, plan.data.schema};
+}
+
 void train_by(const TrainFlags& flags, const TrainPlan& plan) {
-  const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test, plan.data.schema};
+  const std::vector<std::string> inputs = files_read(flags, plan);
   if (std::ranges::count(inputs, "-") > 1)
     throw ValueError("train.input",
                      "standard input is the plan, the data or the test; the others must lie elsewhere");
@@ -287,13 +291,7 @@ void train_by(const TrainFlags& flags, const TrainPlan& plan) {
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   if (flags.write_plan) return train_by(flags, plan);
-  const PlanStrategy strategy(plan.distribute);
-  try {
-    train_by(flags, plan);
-  } catch (const std::exception& error) {
-    strategy.failed(error);
-    throw;
-  }
+  by_strategy(plan.distribute, files_read(flags, plan), [&] { train_by(flags, plan); });
 }
 
 constexpr const char* kTrainExamples =
@@ -318,7 +316,8 @@ Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
 
 }  // namespace
 
-std::string step_of_plan(const std::string& plan, const std::string& after) {
+std::string step_of_plan(const std::string& plan, const std::string& after,
+                         const std::function<void(TrainPlan&)>& change) {
   TrainFlags flags;
   CLI::App verb;  // none of whose flags is given
   add_data_flags(verb, flags);
@@ -326,6 +325,7 @@ std::string step_of_plan(const std::string& plan, const std::string& after) {
   flags.verb = &verb;
   flags.plan = plan;
   flags.force = true;
+  flags.changes.push_back(change);
   std::string out;
   const int64_t batch = plan_of(flags).fit.batch_size;
   flags.show_step = [&](Model& model, const Tensor& x, const Tensor& y) {
@@ -373,6 +373,8 @@ void add_train(CLI::App& app) {
           [&](TrainPlan& plan) { plan.data.missing = flags->missing.changed(plan.data.missing); });
     given("--seed", [&](TrainPlan& plan) { plan.fit.seed = flags->seed; });
     given("--dtype", [&](TrainPlan& plan) { plan.fit.dtype = flags->dtype; });
+    flags->changes.push_back(
+        [&](TrainPlan& plan) { take_strategy(*verb, flags->distribute, plan.distribute); });
     given("--header", [&](TrainPlan& plan) { plan.data.header = table.header; });
     given("--names", [&](TrainPlan& plan) { plan.data.names = table.names; });
     given("--delimiter", [&](TrainPlan& plan) {

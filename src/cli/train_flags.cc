@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "cli/image_files.h"
+#include "cli/strategy_flags.h"
 
 namespace espalier::cli {
 namespace {
@@ -171,16 +172,7 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       ->description(
           "What layers compute in, the last one in f32; variables stay f32 (mixed_bfloat16, mixed_float16)");
   add_seed(verb, flags.seed);
-  add_change<std::string>(verb, flags, "--strategy",
-                          "Where it trains: one device, several devices of this machine, or as one of the "
-                          "processes that `espalier launch` starts",
-                          [](TrainPlan& plan) -> std::string& { return plan.distribute.strategy; })
-      ->check(one_of_words({"one", "mirrored", "multiworker"}))
-      ->option_text("one|mirrored|multiworker [one]");
-  add_change<int>(verb, flags, "--devices", "Of mirrored: so many pools of cores; 0: one a core",
-                  [](TrainPlan& plan) -> int& { return plan.distribute.devices; })
-      ->check(number_from(int64_t{0}, 256))
-      ->option_text("N [0]");
+  add_strategy(verb, flags.distribute);
   verb.add_flag_callback(
       "--deterministic",
       [&flags] {

@@ -23,6 +23,7 @@ struct TrainFlags {
   MissingFlag missing;
   uint64_t seed = 0;
   std::string dtype = "f32";
+  DistributePlan distribute;
   bool resume = false, force = false, write_plan = false;
   ShowStep show_step;
   Results results;

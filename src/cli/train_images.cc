@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/hash_list.h"
 #include "cli/learned_images.h"
+#include "cli/ledger.h"
 #include "cli/provenance_text.h"
 #include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
@@ -278,6 +279,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   FitOptions options =
       fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, plan.fit.epochs, known); }));
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
+  const auto ledger = std::make_shared<Ledger>();
+  options.callbacks.push_back(ledger);
   const Tensor &x = rows.learn.x, &y = rows.learn.y;
   if (run.show_step) return run.show_step(model, x, y);
   const std::string this_run = saved ? run_of(plan, x, y, {rows.judge.x, rows.judge.y}, options) : "";
@@ -289,6 +292,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   if (saved) {
     known["run"] = name_of_run(this_run);
     known["epochs"] = history.size();
+    known["ledger"] = ledger->json();
+    if (!ledger->waits().is_null()) known["waits"] = ledger->waits();
     known["test"] = {{"accuracy", outcome.accuracy()}};
     model.save(plan.model.path, {.files = image_files_of(rows, plan.fit.epochs, known)});
     remove_checkpoint(plan);

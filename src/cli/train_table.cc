@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/learned_rows.h"
+#include "cli/ledger.h"
 #include "cli/linear_model.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
@@ -377,6 +378,8 @@ void train_table(const TableRun& run) {
     return out;
   };
   FitOptions fit = fit_options(with_checkpoint_files(plan, files));
+  auto ledger = std::make_shared<Ledger>();
+  fit.callbacks.push_back(ledger);
   fit.validation_x = validation_x;
   fit.validation_y = columns.labels(table, rows.validation);
   fit.class_weight = said_at(plan, "fit.class_weight", [&] { return class_weights(columns, plan, y); });
@@ -405,6 +408,7 @@ void train_table(const TableRun& run) {
     if (kept) {
       model = linear->model;
       epochs = linear->epochs;
+      ledger = linear->ledger;
     }
   }
   const Predictions predictions = predict_rows(model, columns, test_x, decision);
@@ -418,6 +422,8 @@ void train_table(const TableRun& run) {
   const bool replaced = posix_env().exists(plan.model.path);
   body["run"] = name_of_run(this_run);
   body["epochs"] = epochs;
+  body["ledger"] = ledger->json();
+  if (!ledger->waits().is_null()) body["waits"] = ledger->waits();
   body["test"] = json_of(scores, columns);
   if (linear) body["linear"] = compared;
   const bool two = columns.classes().size() == 2;

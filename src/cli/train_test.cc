@@ -13,6 +13,7 @@
 #include "cli/interrupt_once_test.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
+#include "espalier/ops.h"
 #include "espalier/saved_model.h"
 
 namespace espalier::cli {

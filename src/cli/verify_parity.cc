@@ -204,7 +204,8 @@ void add_verify_parity(CLI::App& app) {
   flags->results.add_out(*verb);
   verb->footer(
       "Trains the plan once on one device, then by each number of workers on this\n"
-      "machine, and compares the weights. Nothing of it is kept.\n"
+      "machine, and compares the weights. Nothing of it is kept. Sums of other parts\n"
+      "round otherwise, and each step adds to that: in 16 bits ask for an epoch or two.\n"
       "\n"
       "Examples:\n"
       "  espalier verify-parity plan.toml\n"

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/format.h"
+#include "cli/workload_models.h"
 #include "espalier/espalier.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
@@ -12,36 +13,22 @@
 namespace espalier::cli {
 namespace {
 
-constexpr int64_t kBatch = 64, kBatches = 64, kClasses = 10;
+constexpr int64_t kBatch = WorkloadBatches::kImages, kBatches = WorkloadBatches::kCount,
+                  kClasses = WorkloadBatches::kClasses;
 
 // Batches that follow each other in memory-sized rotation, so that no step finds its input in a cache.
-struct Batches {
-  std::vector<Tensor> x, y;
+struct Batches : WorkloadBatches {
   int64_t at = 0;
   float first_again = -1;  // the loss of the first batch in the second round
 };
-using BatchesPtr = std::shared_ptr<Batches>;
-
-BatchesPtr images(const Shape& example) {
-  auto out = std::make_shared<Batches>();
-  Generator random(7);
-  Shape shape = example;
-  shape.insert(0, kBatch);
-  for (int64_t i = 0; i < kBatches; ++i) {
-    out->x.push_back(random.uniform(shape));
-    // Something to learn: the class follows from the first pixels.
-    const Tensor flat = reshape(out->x.back(), {kBatch, -1});
-    out->y.push_back(argmax(slice(flat, {0, 0}, {kBatch, kClasses}), 1));
-  }
-  return out;
-}
 
 // What is trained: logits of inputs, and their weights once they were computed.
 struct Trained {
   std::function<Tensor(const Tensor&)> logits;
   std::function<std::vector<Variable>()> weights;
 };
-Trained trained(Sequential model) {
+template <class AnyModel>
+Trained trained(AnyModel model) {
   return {[model](const Tensor& x) mutable { return model(x); },
           [model] { return model.trainable_variables(); }};
 }
@@ -58,8 +45,9 @@ auto train_step(const Trained& model, const Adam& options) {
   });
 }
 
-Prepared training(const Trained& model, const Adam& options, const BatchesPtr& batches, double amount,
+Prepared training(const Trained& model, const Adam& options, WorkloadBatches rows, double amount,
                   double flops) {
+  auto batches = std::make_shared<Batches>(Batches{std::move(rows)});
   auto losses = std::make_shared<std::vector<float>>();
   const auto run = [batches, step = train_step(model, options), losses] {
     const auto i = static_cast<size_t>(batches->at++ % kBatches);
@@ -82,14 +70,9 @@ Prepared training(const Trained& model, const Adam& options, const BatchesPtr& b
   return {run, check, amount, flops};
 }
 
-Sequential mlp_model(DTypePolicy dtype) {
-  return Sequential{Dense({.units = 128, .activation = "relu", .dtype = dtype}),
-                    Dense({.units = kClasses, .dtype = dtype})};
-}
-
 Prepared mlp(DTypePolicy dtype) {
   set_seed(1);
-  return training(trained(mlp_model(dtype)), {}, images({784}), kBatch,
+  return training(trained(mlp_model(dtype)), {}, image_batches({784}), kBatch,
                   // forward, weight gradients, and the input gradient of the second layer
                   2.0 * kBatch * (2 * 784 * 128 + 3 * 128 * kClasses));
 }
@@ -97,97 +80,27 @@ Prepared mlp(DTypePolicy dtype) {
 Prepared cnn(DTypePolicy dtype) {
   set_seed(1);
   const double first = 26.0 * 26 * 9 * 32, second = 11.0 * 11 * 9 * 32 * 64, dense = 1600.0 * kClasses;
-  return training(
-      trained(Sequential{Conv2D({.filters = 32, .kernel_size = {3, 3}, .activation = "relu", .dtype = dtype}),
-                         MaxPooling2D({.dtype = dtype}),
-                         Conv2D({.filters = 64, .kernel_size = {3, 3}, .activation = "relu", .dtype = dtype}),
-                         MaxPooling2D({.dtype = dtype}), Flatten(dtype),
-                         Dense({.units = kClasses, .dtype = dtype})}),
-      {}, images({28, 28, 1}), kBatch, 2.0 * kBatch * (2 * first + 3 * second + 3 * dense));
+  return training(trained(cnn_model(dtype)), {}, image_batches({28, 28, 1}), kBatch,
+                  2.0 * kBatch * (2 * first + 3 * second + 3 * dense));
 }
-
-// A decoder-only transformer over characters, its attention written out.
-struct CharGpt {
-  static constexpr int64_t kLayers = 4, kHeads = 4, kWidth = 128, kContext = 64, kVocabulary = 65, kRows = 12;
-  static inline const Adam kAdam{.weight_decay = 0.01};
-  struct Block {
-    Variable scale_1, offset_1, qkv, qkv_bias, out, out_bias, scale_2, offset_2, up, up_bias, down, down_bias;
-  };
-  std::vector<Variable> all;
-  std::vector<Block> blocks;
-  Variable tokens, positions, scale, offset;
-
-  CharGpt()
-      : tokens(normal({kVocabulary, kWidth}, 0.02)),
-        positions(normal({kContext, kWidth}, 0.02)),
-        scale(constant({kWidth}, 1)),
-        offset(constant({kWidth}, 0)) {
-    const double root = 1 / std::sqrt(double{kWidth});
-    for (int64_t i = 0; i < kLayers; ++i) {
-      blocks.push_back({constant({kWidth}, 1), constant({kWidth}, 0), normal({kWidth, 3 * kWidth}, root),
-                        constant({3 * kWidth}, 0), normal({kWidth, kWidth}, root), constant({kWidth}, 0),
-                        constant({kWidth}, 1), constant({kWidth}, 0), normal({kWidth, 4 * kWidth}, root),
-                        constant({4 * kWidth}, 0), normal({4 * kWidth, kWidth}, root / 2),
-                        constant({kWidth}, 0)});
-    }
-  }
-  Variable add(const Tensor& initial) { return all.emplace_back(initial, VariableOptions{.name = "weight"}); }
-  Variable normal(const Shape& shape, double deviation) {
-    return add(default_generator().normal(shape, 0, deviation));
-  }
-  Variable constant(const Shape& shape, double value) { return add(full(shape, value)); }
-
-  Tensor logits(const Tensor& ids) const {
-    constexpr int64_t kDepth = kWidth / kHeads;
-    const Tensor mask = tril(ones({kContext, kContext}, DType::kBool));
-    Tensor x = take(tokens, ids) + positions;
-    for (const Block& b : blocks) {
-      const Tensor normed = layer_normalization(x, b.scale_1, b.offset_1, 1e-5);
-      const std::vector<Tensor> parts =
-          unstack(reshape(matmul(normed, b.qkv) + b.qkv_bias, {kRows, kContext, 3, kHeads, kDepth}), 2);
-      const Tensor scores = einsum("bthd,bshd->bhts", {parts[0], parts[1]}) * (1 / std::sqrt(double{kDepth}));
-      const Tensor weights = softmax(where(mask, scores, -1e30));
-      const Tensor mixed = reshape(einsum("bhts,bshd->bthd", {weights, parts[2]}), {kRows, kContext, kWidth});
-      x = x + matmul(mixed, b.out) + b.out_bias;
-      const Tensor inner = layer_normalization(x, b.scale_2, b.offset_2, 1e-5);
-      x = x + matmul(gelu(matmul(inner, b.up) + b.up_bias, true), b.down) + b.down_bias;
-    }
-    return matmul(layer_normalization(x, scale, offset, 1e-5), transpose(tokens));
-  }
-
-  static Trained make() {
-    auto self = std::make_shared<CharGpt>();
-    return {[self](const Tensor& ids) { return self->logits(ids); }, [self] { return self->all; }};
-  }
-  // The next character follows from the last.
-  static BatchesPtr texts() {
-    auto out = std::make_shared<Batches>();
-    Generator random(7);
-    for (int64_t i = 0; i < kBatches; ++i) {
-      out->x.push_back(random.integers({kRows, kContext}, 0, kVocabulary));
-      out->y.push_back(remainder(out->x.back() * 7 + 3, kVocabulary));
-    }
-    return out;
-  }
-};
 
 Prepared char_gpt(DTypePolicy) {
   set_seed(1);
-  using G = CharGpt;
+  using G = CharGptModel;
   const double products = G::kLayers * (12.0 * G::kWidth * G::kWidth + 2.0 * G::kContext * G::kWidth) +
                           double{G::kWidth} * G::kVocabulary;
   const double tokens = G::kRows * G::kContext;
-  return training(G::make(), G::kAdam, G::texts(), tokens, 3 * 2 * tokens * products);
+  return training(trained(G()), G::kAdam, text_batches(), tokens, 3 * 2 * tokens * products);
 }
 
 Prepared char_gpt_compile(DTypePolicy) {
   set_seed(1);
-  const auto step = train_step(CharGpt::make(), CharGpt::kAdam);
-  const BatchesPtr batches = CharGpt::texts();
-  step(batches->x[0], batches->y[0]);  // makes the optimizer's variables
+  const auto step = train_step(trained(CharGptModel()), CharGptModel::kAdam);
+  const WorkloadBatches batches = text_batches();
+  step(batches.x[0], batches.y[0]);  // makes the optimizer's variables
   auto plan = std::make_shared<std::shared_ptr<const Executable>>();
   return {[=] {
-            *plan = compile(optimize(step.graph(std::vector<Tensor>{batches->x[0], batches->y[0]})));
+            *plan = compile(optimize(step.graph(std::vector<Tensor>{batches.x[0], batches.y[0]})));
           },
           [plan] {
             if ((*plan)->step_count() == 0) throw InternalError("the plan has no steps");

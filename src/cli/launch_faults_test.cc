@@ -1,0 +1,153 @@
+// Programs that leave the ways of `espalier launch`, as ranks of it.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "cli/launched_test.h"
+#include "espalier/espalier.h"
+
+namespace espalier::cli {
+namespace {
+
+void fit_slowly(const Strategy& workers, const std::function<void(int64_t step)>& behind) {
+  const auto scope = workers.scope();
+  Sequential model{Dense({.units = 1})};
+  model.compile({.optimizer = SGD{}, .loss = MeanSquaredError()});
+  const auto calls = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    behind(step);
+  }});
+  const Tensor x = random_normal({60, 2}, 1, 0);
+  model.fit(x, full({60, 1}, 1), {.epochs = 1, .batch_size = 4, .callbacks = {calls}});
+}
+
+const std::map<std::string, std::function<void()>> kFaults = {
+    {"closes",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       fit_slowly(workers, [&](int64_t step) {
+         if (workers.worker() != 1 || step != 3) return;
+         for (int descriptor = 3; descriptor < 1024; ++descriptor) ::close(descriptor);
+       });
+     }},
+    {"loop",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       while (true) workers.reduce(ReduceOp::kSum, {{full({4}, 1)}});
+     }},
+    {"evaluates alone", [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       Sequential model{Dense({.units = 1})};
+       model.compile({.optimizer = SGD{}, .loss = MeanSquaredError()});
+       const Tensor x = random_normal({8, 2}, 1, 0), y = full({8, 1}, 1);
+       model.fit(x, y, {.epochs = 1, .batch_size = 4});
+       if (workers.worker() == 0) model.evaluate(x, y);
+     }}};
+
+TEST(LaunchFaults, DISABLED_Program) {
+  const char* const name = std::getenv("LAUNCHED_FAULT");
+  if (!name) GTEST_SKIP() << "it is no rank";
+  int code = 0;
+  try {
+    kFaults.at(name)();
+  } catch (const Error& error) {
+    std::cerr << "told: " << error.message() << std::endl;
+    code = 1;
+  }
+  ::_exit(code);
+}
+
+std::string fault_words(const std::string& name) {
+  return cat("env LAUNCHED_FAULT=\"", name, "\" ", std::filesystem::read_symlink("/proc/self/exe").string(),
+             " --gtest_also_run_disabled_tests --gtest_filter=LaunchFaults.DISABLED_Program");
+}
+
+// Sent SIGTERM after 2 s; 137 where it does not go.
+Outcome told_to_end(const std::string& words) {
+  return call_shell(cat("timeout --preserve-status -k 10 2 ", words));
+}
+
+size_t times(const std::string& text, const std::string& part) {
+  size_t out = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++out;
+  return out;
+}
+
+TEST(LaunchFaults, SlowARankThatClosesItsConnectionIsNamedOnAll) {
+  const Outcome run = call_shell(launch_words(3, "", fault_words("closes")));
+  EXPECT_EQ(run.code, 43);
+  EXPECT_GE(times(run.error, "told: rank 1 (pid "), 3u) << run.error;
+  EXPECT_EQ(times(run.error, "espalier launch: rank 1 (pid "), 1u) << run.error;
+  EXPECT_EQ(times(run.error, "launcher is gone"), 0u) << run.error;
+}
+
+TEST(LaunchFaults, SlowSignalsThatNobodyLooksForEndTheRun) {
+  const Outcome run = told_to_end(launch_words(2, "", fault_words("loop")));
+  EXPECT_EQ(run.code, 128 + SIGTERM) << run.error;
+}
+
+// Rank 0 waits for one that the signal ends.
+TEST(LaunchFaults, SlowARunThatIsToldToEndBeforeItsFirstStepIsNoFailure) {
+  const std::string train = worker_words(folder_to_launch("launch-faults-told"));
+  const Outcome run = told_to_end(launch_words(
+      2, "--restarts 3", shell_words(cat("[ $ESPALIER_RANK = 1 ] && exec sleep 60; exec ", train))));
+  EXPECT_EQ(run.code, 128 + SIGTERM) << run.error;
+  EXPECT_EQ(times(run.error, "espalier launch: rank 1"), 0u) << run.error;
+  EXPECT_EQ(times(run.error, "start again"), 0u) << run.error;
+}
+
+// Who ends all processes of a service reaches a rank twice: by the launcher, too.
+TEST(LaunchFaults, SlowAWorkerThatIsToldTwiceSavesAllTheSame) {
+  const std::string folder = folder_to_launch("launch-faults-twice", 6000);
+  const std::string run =
+      launch_words(2, "", worker_words(folder, "--batch 1 --epochs 1000 --checkpoint-every 1000000"));
+  for (const char* gap : {"0.001", "0.005"}) {
+    const Outcome told = call_shell(
+        cat("rm -f ", folder, "/model.checkpoint; ", run, " & L=$!; sleep 1; kill -TERM $L; sleep ", gap,
+            "; kill -TERM $L; wait $L; C=$?; test -f ", folder, "/model.checkpoint && exit $C"));
+    EXPECT_EQ(told.code, 42) << told.error;
+  }
+}
+
+TEST(LaunchFaults, ARecordThatCannotBeWrittenDoesNotHideHowTheRunEnded) {
+  const std::string folder = fresh_folder("launch-faults-record");
+  const auto run = [&](int code) {
+    std::filesystem::create_directory(folder + "/in");
+    return call_shell(launch_words(1, cat("--record ", folder, "/in/record.json"),
+                                   shell_words(cat("rm -r ", folder, "/in; exit ", code))));
+  };
+  const Outcome failed = run(7);
+  EXPECT_EQ(failed.code, 7);
+  EXPECT_EQ(times(failed.error, "record.json"), 1u) << failed.error;
+  EXPECT_EQ(run(0).code, 2);
+}
+
+TEST(LaunchFaults, RanksThatReadOtherTablesAreTold) {
+  const std::string folder = folder_to_launch("launch-faults-table");
+  const std::string table = posix_env().read_file(folder + "/table.csv");
+  const size_t digit = table.find_last_of("0123456789");
+  std::string other = table;
+  other[digit] = table[digit] == '1' ? '2' : '1';
+  const std::string elsewhere = folder_to_launch("launch-faults-table-2");
+  write_file(elsewhere + "/table.csv", other);
+  const Outcome run =
+      call_shell(launch_words(3, "",
+                              shell_words(cat("[ $ESPALIER_RANK = 2 ] && exec ", worker_words(elsewhere),
+                                              "; exec ", worker_words(folder)))));
+  EXPECT_EQ(run.code, 43);
+  EXPECT_EQ(times(run.error, "ranks do not run the same: hash of the rows is "), 1u) << run.error;
+  EXPECT_EQ(times(run.error, " on rank 2 (verdict "), 1u) << run.error;
+}
+
+TEST(LaunchFaults, SlowWhoIsBehindItsFitIsInNoStepOfIt) {
+  const Outcome run = call_shell(launch_words(2, "", fault_words("evaluates alone")));
+  EXPECT_EQ(run.code, 43);
+  EXPECT_EQ(times(run.error, " after step 2 while rank 0 is in step 2"), 2u) << run.error;
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,192 @@
+// The table "When something breaks" of docs/distributed.md, by runs that break so.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <regex>
+#include <thread>
+
+#include "cli/launched_test.h"
+#include "comm/control_client.h"
+#include "espalier/espalier.h"
+
+namespace espalier::cli {
+namespace {
+
+// Programs of a rank, in processes of this test that runs below launch.
+
+// Numbers without end. The one of a batch's four takes `seconds`, from the `from`-th on.
+struct Numbers final : DataSource {
+  Numbers(double seconds, int64_t from) : pause(seconds), from(from) {}
+  std::optional<Tensors> next() override {
+    if (now >= from && now % 4 == 0) std::this_thread::sleep_for(pause);
+    const float x = static_cast<float>(now++ % 10);
+    return Tensors{Tensor::of<float>({x, 1}), Tensor::of<float>({x})};
+  }
+  std::chrono::duration<double> pause;
+  int64_t from, now = 0;
+};
+
+using BehindStep = std::function<void(const Model&, int64_t step)>;
+
+// Fits one layer in 20 steps, with data that rank 1 waits for. `behind` is called behind each step.
+void fit_numbers(const Strategy& workers, const BehindStep& behind, double seconds = 0, int64_t from = 0) {
+  const auto scope = workers.scope();
+  const double pause = workers.worker() == 1 ? seconds : 0;
+  const Dataset data =
+      Dataset::from_source([&](DataShard, uint64_t) { return std::make_unique<Numbers>(pause, from); },
+                           {.shards = 1})
+          .batch(4);
+  Sequential model{Dense({.units = 1, .name = "dense"})};
+  model.compile({.optimizer = SGD{.learning_rate = 0.001}, .loss = MeanSquaredError(), .metrics = {}});
+  const auto calls = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+    if (behind) behind(model, step);
+  }});
+  model.fit(data, {.epochs = 1, .steps_per_epoch = 20, .callbacks = {calls}});
+}
+
+const std::map<std::string, std::function<void()>> kPrograms = {
+    {"slow", [] { fit_numbers(strategy::MultiWorkerMirrored(), {}, 0.1); }},
+    {"stall", [] { fit_numbers(strategy::MultiWorkerMirrored(), {}, 3600, 24); }},
+    {"other calls",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       fit_numbers(workers, [&](const Model&, int64_t step) {
+         if (workers.worker() == 2 && step == 3) workers.gather({{Tensor::of<float>({1})}});
+       });
+     }},
+    {"other bits",
+     [] {
+       const strategy::MultiWorkerMirrored workers({.audit_steps = 10});
+       fit_numbers(workers, [&](const Model& model, int64_t step) {
+         Variable kernel = model.trainable_variables()[0];
+         if (workers.worker() == 1 && step == 3) kernel.assign(full(kernel.shape(), 1));
+       });
+     }},
+    {"own rows",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       Variable x(full({}, 0), {.name = "x"});
+       const auto assigns = function([&](const Tensor& rows) { x.assign(reduce_sum(rows, {0})); });
+       workers.run(assigns, {{{full({2}, 1)}}});
+     }},
+    {"stranger", [] {
+       ::setenv("ESPALIER_SECRET", "a guess", 1);
+       ControlClient::from_environment({})->wait_for_verdict(1);
+     }}};
+
+TEST(LaunchSentences, DISABLED_Program) {
+  const char* const name = std::getenv("LAUNCHED_PROGRAM");
+  if (!name) GTEST_SKIP() << "it is no rank";
+  int code = 0;
+  try {
+    kPrograms.at(name)();
+  } catch (const Error& error) {
+    // As the command does.
+    std::cerr << error.message() << " [" << error.rule() << "]" << std::endl;
+    code = 1;
+  }
+  ::_exit(code);
+}
+
+std::string program_words(const std::string& name) {
+  return cat("env LAUNCHED_PROGRAM=\"", name, "\" ", std::filesystem::read_symlink("/proc/self/exe").string(),
+             " --gtest_also_run_disabled_tests --gtest_filter=LaunchSentences.DISABLED_Program");
+}
+
+// The cells of the table's first column.
+std::vector<std::string> sentences_of_page() {
+  const std::string page = posix_env().read_file("docs/distributed.md");
+  std::vector<std::string> out;
+  std::istringstream lines(page.substr(page.find("| sentence | what it means | what to do |")));
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  while (std::getline(lines, line) && line.starts_with("| "))
+    out.push_back(line.substr(2, line.find(" | ") - 2));
+  return out;
+}
+
+// With a sign for each list of ranks, name and number.
+std::string form_of(const std::string& text) {
+  static const std::pair<std::regex, std::string> kSigns[] = {
+      {std::regex(R"( \(verdict [0-9a-f]+\)$)"), ""},
+      {std::regex(R"(\branks? \d+(-\d+)?(, \d+(-\d+)?)*)"), "RANKS"},
+      {std::regex(R"("[^"]*")"), "\"NAME\""},
+      {std::regex(R"(\d+(\.\d+)?)"), "N"}};
+  std::string out = text;
+  for (const auto& [pattern, sign] : kSigns) out = std::regex_replace(out, pattern, sign);
+  return out;
+}
+
+struct Cell {
+  std::string sentence, rule;
+  bool warns = false;
+};
+
+// What a rank raises by --chaos, and the page's word for any such text.
+constexpr const char* kRaised = "--chaos has this rank throw in step 9";
+constexpr std::string_view kAnyText = "TEXT";
+
+// `SENTENCE` [RULE] (a warning)
+Cell cell_of(const std::string& text) {
+  Cell out;
+  const size_t end = text.find('`', 1), rule = text.find(" [", end);
+  out.sentence = text.substr(1, end - 1);
+  if (out.sentence.ends_with(kAnyText))
+    out.sentence.replace(out.sentence.size() - kAnyText.size(), kAnyText.size(), kRaised);
+  if (rule != text.npos) out.rule = text.substr(rule + 1);
+  out.warns = text.ends_with(" (a warning)");
+  return out;
+}
+
+// Whether a line of what a run wrote is the sentence.
+bool says(const std::string& written, const Cell& cell) {
+  const std::string wanted = cat(cell.warns ? "warning: " : "", form_of(cell.sentence));
+  std::istringstream lines(written);
+  for (std::string line; std::getline(lines, line);) {
+    for (const std::string prefix : {"espalier launch: ", "espalier: "}) {
+      if (line.starts_with(prefix)) line.erase(0, prefix.size());
+    }
+    if (line.ends_with(cell.rule) && !cell.rule.empty()) line.resize(line.size() - cell.rule.size() - 1);
+    if (form_of(line) == wanted) return true;
+  }
+  return false;
+}
+
+// Runs that say the sentences of the page, in its order.
+TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
+  const std::string folder = folder_to_launch("launch-sentences");
+  const std::string train = worker_words(folder), large = folder_to_launch("launch-sentences-large", 96, 700);
+  const auto but_of = [&](int rank, const std::string& instead, const std::string& program) {
+    return shell_words(cat("[ $ESPALIER_RANK = ", rank, " ] && ", instead, "; exec ", program));
+  };
+  const std::vector<std::string> runs = {
+      launch_words(4, "--chaos kill:2@step4", train),
+      launch_words(4, "--chaos throw:0@step9", train),
+      launch_words(4, "--chaos exit:3@step2", train),
+      launch_words(3, "--chaos stop:1@step15:30s", program_words("slow")),
+      launch_words(3, "--stall-after 3s", program_words("stall")),
+      launch_words(2, "--stall-after 3s", but_of(0, "exec sleep 60", train)),
+      launch_words(3, "", but_of(2, cat("exec ", train, " --lr 0.02"), train)),
+      launch_words(4, "", program_words("other calls")),
+      launch_words(3, "", program_words("other bits")),
+      launch_words(2, "", program_words("own rows")),
+      launch_words(2, "", but_of(1, "ulimit -f 2048", worker_words(large))),
+      cat("ESPALIER_RANK=0 ", train),
+      launch_words(2, "", but_of(1, program_words("stranger"), train)),
+  };
+  const std::vector<std::string> cells = sentences_of_page();
+  ASSERT_EQ(cells.size(), runs.size()) << "a row of the page, and a run that says it";
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Outcome run = call_shell(runs[i]);
+    const Cell cell = cell_of(cells[i]);
+    EXPECT_TRUE(says(run.error, cell)) << cell.sentence << "\n" << runs[i] << "\n" << run.error;
+    EXPECT_NE(run.error.find(cell.rule), std::string::npos) << cell.rule << "\n" << run.error;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli

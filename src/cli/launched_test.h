@@ -1,0 +1,50 @@
+// Runs of `espalier launch` for the tests of what breaks them.
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/sha256.h"
+#include "cli/verb_test.h"
+
+namespace espalier::cli {
+
+// A fresh folder with a table of `rows` rows and a plan for it: two hidden layers of `units`, four batches an
+// epoch, four epochs.
+inline std::string folder_to_launch(const std::string& name, int rows = 96, int units = 8) {
+  const std::string folder = fresh_folder(name);
+  std::string text = "a,b,label\n";
+  for (int i = 0; i < rows; ++i) {
+    const double a = std::sin(i * 1.7), b = std::cos(i * 2.3);
+    text += cat(a, ",", b, ",", a * b > 0 ? "yes" : "no", "\n");
+  }
+  write_file(folder + "/table.csv", text);
+  const std::string layer =
+      cat("[[model.layers]]\ntype = \"Dense\"\nunits = ", units, "\nactivation = \"relu\"\n");
+  write_file(folder + "/plan.toml", cat("[data]\nfile = \"table.csv\"\nlabel = \"label\"\n", layer, layer,
+                                        "[optimizer]\ntype = \"Adam\"\nlearning_rate = 0.01\n",
+                                        "[fit]\nepochs = 4\nbatch_size = ", rows / 4, "\n"));
+  return folder;
+}
+
+inline std::string weights_hash(const std::string& model) {
+  return sha256_of(posix_env().read_file(model + "/weights.safetensors"));
+}
+
+// The words that train the plan of `folder` as a worker.
+inline std::string worker_words(const std::string& folder, const std::string& flags = "") {
+  return cat(build_folder(), "/espalier train ", folder, "/plan.toml --strategy multiworker --force --model ",
+             folder, "/model ", flags);
+}
+
+// The words that start `program` on `ranks` ranks.
+inline std::string launch_words(int ranks, const std::string& flags, const std::string& program) {
+  return cat(build_folder(), "/espalier launch -n ", ranks, " ", flags, " -- ", program);
+}
+
+// `script` as a word of sh. It has no single quotes.
+inline std::string shell_words(const std::string& script) { return cat("sh -c '", script, "'"); }
+
+}  // namespace espalier::cli

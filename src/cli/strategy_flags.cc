@@ -1,0 +1,100 @@
+#include "cli/strategy_flags.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "base/format.h"
+#include "cli/common.h"
+#include "cli/near_files.h"
+#include "dist/replicas.h"
+#include "espalier/strategy.h"
+
+namespace espalier::cli {
+namespace {
+
+std::optional<Strategy> strategy_of(const DistributePlan& plan) {
+  if (plan.strategy == "mirrored") return strategy::Mirrored({.devices = plan.devices});
+  if (plan.devices != 0)
+    throw ValueError("distribute.devices",
+                     cat("devices are of the strategy mirrored, and it is ", plan.strategy),
+                     "--strategy mirrored");
+  if (plan.strategy == "multiworker") return strategy::MultiWorkerMirrored();
+  return std::nullopt;
+}
+
+// Standard error of this process, and its standard output for good, go nowhere while one lives: an error is
+// told by each worker, and its JSON by the first.
+class Silence {
+ public:
+  Silence() {
+    std::fflush(stdout);
+    std::fflush(stderr);
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    errors_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
+    ::close(nowhere);
+  }
+  ~Silence() {
+    std::fflush(stderr);
+    ::dup2(errors_, STDERR_FILENO);
+    ::close(errors_);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  int errors_ = -1;
+};
+
+void check_inputs(const Strategy& strategy, const std::vector<std::string>& inputs) {
+  const auto stream = std::ranges::find_if(inputs, is_stream);
+  if (strategy.workers() > 1 && stream != inputs.end())
+    throw ValueError("distribute.input",
+                     cat(source_name(*stream), " can be read once, and each of ", strategy.workers(),
+                         " workers would read it"),
+                     "name a file");
+}
+
+}  // namespace
+
+void add_strategy(CLI::App& verb, DistributePlan& flags) {
+  verb.add_option("--strategy", flags.strategy,
+                  "Where it runs: on one device, on several devices of this machine, or as one of the "
+                  "processes that `espalier launch` starts")
+      ->check(one_of_words({"one", "mirrored", "multiworker"}))
+      ->option_text("one|mirrored|multiworker [one]");
+  verb.add_option("--devices", flags.devices, "Of mirrored: so many pools of cores; 0: one a core")
+      ->check(number_from(int64_t{0}, 256))
+      ->option_text("N [0]");
+}
+
+void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan) {
+  if (verb.count("--strategy")) plan.strategy = flags.strategy;
+  if (verb.count("--devices")) plan.devices = flags.devices;
+}
+
+void by_strategy(const DistributePlan& plan, const std::vector<std::string>& inputs,
+                 const std::function<void()>& body) {
+  const std::optional<Strategy> strategy = strategy_of(plan);
+  if (!strategy) return body();
+  const Strategy::Scope scope = strategy->scope();
+  std::optional<Silence> silence;
+  if (strategy->worker() > 0) silence.emplace();
+  try {
+    check_inputs(*strategy, inputs);
+    body();
+  } catch (const Exit&) {
+    // It has done what it had to, as all others do.
+    strategy->replicas()->left();
+    throw;
+  } catch (const std::exception& error) {
+    strategy->replicas()->failed(error);
+    throw;
+  }
+}
+
+}  // namespace espalier::cli
