@@ -9,7 +9,7 @@ FUZZ_RUNS ?= 1000000
 JUNIT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench bench-tables prove neighbours format asan tsan fuzz clang isa nightly clean
+.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours format asan tsan fuzz clang isa nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -51,6 +51,10 @@ bench: build/release/build.ninja  ## ours beside the installed peers', in one ta
 	@set -e; for b in $(filter-out %/bench_neighbours,$(wildcard build/release/bench_$(PROGRAM))); do \
 	  echo "== $$b"; "$$b"; done
 	scripts/bench-peers $(BENCH)
+
+bench-strategies: build/release/build.ninja  ## many devices and workers beside Open MPI and PyTorch DDP
+	cmake --build build/release -j $(JOBS) --target espalier_command bench_comm_all_reduce bench_strategies
+	scripts/bench-strategies $(BENCH)
 
 bench-tables: build/release/build.ninja  ## statistics, evaluation, rows and pages beside the installed peers
 	cmake --build build/release -j $(JOBS) --target espalier_command bench_all

@@ -90,6 +90,17 @@ TEST(Readme, ItsTableCommandsWorkAsTheyStand) {
   }
   EXPECT_GE(ran, 12);
   EXPECT_TRUE(std::filesystem::exists(folder + "/report.html"));
+  // Those of several devices and processes use the plan that they wrote.
+  std::istringstream strategies(block("with `--deterministic` to the bit."));
+  const std::string beginning = "build/release/",
+                    programs = std::filesystem::absolute(build_folder()).string() + "/";
+  ran = 0;
+  for (std::string line; std::getline(strategies, line); ++ran) {
+    for (size_t at = 0; (at = line.find(beginning, at)) != std::string::npos; at += programs.size())
+      line.replace(at, beginning.size(), programs);
+    EXPECT_EQ(shell(line), 0) << line << read(folder + "/out");
+  }
+  EXPECT_EQ(ran, 4);
 }
 
 TEST(Readme, SlowItsLineCompilesTheExample) {

@@ -1,0 +1,102 @@
+// The programs of examples/ that train on several devices and by several workers.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/scratch_test.h"
+
+namespace espalier {
+namespace {
+
+// The program for one device.
+constexpr const char* kOneDevice = R"(#include <cstdio>
+
+#include <espalier/espalier.h>
+
+using namespace espalier;
+
+int main() {
+  const Tensor x = random_normal({1024, 784}, 1, 0);
+  const Tensor y = argmax(matmul(x, random_normal({784, 10}, 2, 0)), 1);
+  Sequential model{Dense({.units = 128, .activation = "relu"}), Dense({.units = 10})};
+  model.compile({.optimizer = Adam{}, .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  const auto epochs = model.fit(x, y, {.epochs = 5, .batch_size = 64});
+  std::printf("loss %.4f, at first %.4f\n", epochs.back().at("loss"), epochs.front().at("loss"));
+}
+)";
+
+std::vector<std::string> lines_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(file, line);) out.push_back(line);
+  return out;
+}
+
+TEST(StrategyExamples, AreTheProgramForOneDeviceAndTwoLines) {
+  for (const auto& [name, strategy, of] :
+       {std::tuple{"mirrored", "const strategy::Mirrored devices({.devices = 2});", "devices"},
+        {"multiworker", "const strategy::MultiWorkerMirrored workers;", "workers"}}) {
+    SCOPED_TRACE(name);
+    const std::vector<std::string> lines = lines_of_file(cat("examples/", name, ".cc"));
+    EXPECT_GT(lines.size(), 10u);
+    EXPECT_LE(lines.size(), 25u);
+    const std::vector<std::string> added = {cat("  ", strategy),
+                                            cat("  const auto scope = ", of, ".scope();")};
+    std::string rest;
+    size_t more = 0;
+    for (const std::string& line : lines) {
+      if (line.starts_with("//")) continue;
+      if (more < added.size() && line == added[more]) {
+        ++more;
+        continue;
+      }
+      rest += line + "\n";
+    }
+    EXPECT_EQ(more, added.size());
+    EXPECT_EQ(rest, kOneDevice);
+  }
+}
+
+struct ExampleLosses {
+  double last, first;
+};
+// Of each process that the line starts.
+std::vector<ExampleLosses> losses_of(const std::string& name, const std::string& line) {
+  const std::string out = fresh_folder("strategy-" + name) + "/out";
+  EXPECT_EQ(std::system(cat(line, " > ", out).c_str()), 0) << line;
+  std::vector<ExampleLosses> all;
+  for (const std::string& said : lines_of_file(out)) {
+    ExampleLosses& each = all.emplace_back();
+    EXPECT_EQ(std::sscanf(said.c_str(), "loss %lf, at first %lf", &each.last, &each.first), 2) << said;
+  }
+  return all;
+}
+
+TEST(StrategyExamples, SlowLearnTheSameOnDevicesAndByWorkers) {
+  const std::string folder = build_folder(), workers = folder + "/example_multiworker";
+  const auto alone = losses_of("alone", workers);
+  const auto launched = losses_of("launched", cat(folder, "/espalier launch -n 3 -- ", workers));
+  const auto mirrored = losses_of("mirrored", folder + "/example_mirrored");
+  ASSERT_EQ(alone.size(), 1u);
+  ASSERT_EQ(launched.size(), 3u);
+  ASSERT_EQ(mirrored.size(), 1u);
+  EXPECT_LT(alone[0].last, 0.5 * alone[0].first);
+  for (const auto& all : {launched, mirrored}) {
+    for (const ExampleLosses& each : all) {
+      // As they are printed.
+      EXPECT_NEAR(each.first, alone[0].first, 1.01e-4);
+      EXPECT_NEAR(each.last, alone[0].last, 1.01e-4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace espalier
