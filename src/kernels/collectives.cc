@@ -198,7 +198,8 @@ PreparedKernel prepare_all_reduce(const KernelSite& site) {
   if (!params) return {};
   set_reducer(*params, site);
   const size_t bytes = params->offsets.back() + exchange_room(params->bytes.back());
-  params->what.count = bytes / params->what.element;
+  // Without the room behind the last, which is as much for one of another size.
+  params->what.count = (params->offsets.back() + params->bytes.back()) / params->what.element;
   finish(*params);
   return {.run = run_all_reduce, .params = params, .workspace = bytes, .exchange = true};
 }
