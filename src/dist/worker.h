@@ -16,7 +16,8 @@
 namespace espalier {
 
 // While one lives SIGTERM and SIGUSR1 are remembered (Worker::asked_to_go), unless the program handles them
-// itself. Elsewhere nobody would look, and they end the process.
+// itself. Elsewhere nobody would look, and they end the process: within 2 s of one that was remembered they
+// do nothing, since a process that was told is about to end by itself.
 class GoSignals {
  public:
   GoSignals();
