@@ -34,13 +34,20 @@ struct Plan {
   std::vector<Part> parts;  // of so many replicas as called it last
   std::vector<std::string> collectives;
   int calls = 0;
+  bool updates_are_equal = false;  // on all replicas: checked once
+
+  void check_updates() {
+    if (updates_are_equal) return;
+    require_equal_updates(program);
+    updates_are_equal = true;
+  }
 
   // Made when it is first asked for.
   const Part& part(size_t replica, UpdateOwners& owners) {
     if (parts.size() != owners.replicas()) parts.assign(owners.replicas(), {});
     Part& out = parts[replica];
     if (out.executable) return out;
-    require_equal_updates(program);
+    check_updates();
     owners.add(program);
     collectives = collectives_of(*program.graph);
     std::vector<size_t> own;
@@ -292,11 +299,11 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
   const size_t replicas = contexts.size();
   if (replicas == 1) {
     const RunScope scope(*contexts[0]);
-    prepare(arguments[0]);
-    {
+    if (contexts[0]->world > 1) {
       CallState state;
-      impl_->find_plan(state, arguments[0], *contexts[0]);
-      if (contexts[0]->world > 1) require_equal_updates(state.plan->program);
+      impl_->find_plan(state, arguments[0], *contexts[0], false);
+      const std::lock_guard lock(impl_->mutex);
+      state.plan->check_updates();
     }
     return {call(arguments[0])};
   }
