@@ -6,33 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "comm/local.h"
+#include "dist/workers_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
 namespace {
-
-// program(strategy) on each of `world` workers, threads as ranks.
-void for_workers(int world, const std::function<void(const Strategy&)>& program) {
-  const auto ranks = local_communicators(world);
-  std::vector<std::string> errors(static_cast<size_t>(world));
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < errors.size(); ++i) {
-      threads.emplace_back([&, i] {
-        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
-        const RunScope scope(context);
-        try {
-          program(strategy::MultiWorkerMirrored());
-        } catch (const std::exception& error) {
-          errors[i] = error.what();
-          ranks[i]->abort(errors[i]);
-        }
-      });
-    }
-  }
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
-}
 
 // Gradient descent on a line, by run() and all_reduce() over batches of 10 rows.
 std::vector<float> line_by(const Strategy& strategy) {
@@ -73,7 +51,7 @@ TEST(Strategy, ALoopOfOnesOwnLearnsAsOnOneDevice) {
   };
   for (const int devices : {1, 2, 3, 4}) near(line_by(strategy::Mirrored({.devices = devices})));
   for (const int world : {2, 3})
-    for_workers(world, [&](const Strategy& strategy) { near(line_by(strategy)); });
+    on_each_worker(world, [&](const Strategy& strategy) { near(line_by(strategy)); });
 }
 
 TEST(Strategy, WhatWouldDifferIsRefusedByName) {
@@ -128,7 +106,7 @@ TEST(Strategy, ValuesOfReplicasAreReducedAndGathered) {
   };
   check(strategy::OneDevice());
   check(strategy::Mirrored({.devices = 3}));
-  for_workers(4, check);
+  on_each_worker(4, check);
 }
 
 // One replica would wait for ever, or add up what the other has not.

@@ -117,7 +117,7 @@ struct ShardRun {
   }
   TrainedOnShards train_on(int workers, const Dataset& dataset) const {
     std::vector<TrainedOnShards> all(static_cast<size_t>(workers));
-    on_all_readers(workers, [&](const Strategy& strategy) {
+    on_each_worker(workers, [&](const Strategy& strategy) {
       all[static_cast<size_t>(strategy.worker())] = train(dataset, &strategy);
     });
     for (const TrainedOnShards& other : all) {
@@ -256,7 +256,7 @@ TEST(ShardBatches, EvaluationIsOfAllRows) {
     };
     const Logs one = evaluated(nullptr, labelled().batch(10));
     const auto opened = std::make_shared<Opened>();
-    on_all_readers(3, [&](const Strategy& workers) {
+    on_each_worker(3, [&](const Strategy& workers) {
       const Logs many = evaluated(&workers, labelled(kUneven, opened).batch(10));
       for (const auto& [name, value] : one) EXPECT_NEAR(many.at(name), value, shards ? 0 : 1e-6) << name;
     });
@@ -289,8 +289,8 @@ TEST(ShardBatches, EpochsMayBeStepsAndHaveOptionsAsOnOneDevice) {
 
 TEST(ShardBatches, WhatOneIteratorRefusesAllWorkersRefuse) {
   const auto refused = [](const Dataset& data, const std::string& rule, const std::string& says) {
-    for (const std::string& error :
-         on_readers(3, [&](const Strategy& workers) { ShardRun().train(data, &workers); })) {
+    for (const std::string& error : errors_of_workers(
+             3, [&](const Strategy& workers) { ShardRun().train(data, &workers); }, kTestTold)) {
       EXPECT_NE(error.find(rule), error.npos) << error;
       EXPECT_NE(error.find(says), error.npos) << error;
     }
@@ -309,8 +309,9 @@ TEST(ShardBatches, WhatOneIteratorRefusesAllWorkersRefuse) {
 }
 
 TEST(ShardBatches, AWorkerWhoseSourceThrowsTellsTheOthers) {
-  const auto errors = on_readers(
-      3, [](const Strategy& workers) { ShardRun().train(labelled(kUneven, {}, 4).batch(10), &workers); });
+  const auto errors = errors_of_workers(
+      3, [](const Strategy& workers) { ShardRun().train(labelled(kUneven, {}, 4).batch(10), &workers); },
+      kTestTold);
   for (const std::string& error : errors) EXPECT_NE(error.find("row 4 has no label"), error.npos) << error;
 }
 

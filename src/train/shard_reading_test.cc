@@ -34,7 +34,7 @@ ReadTogether read_together(int world, const Dataset& dataset, const DatasetState
                            size_t most) {
   ReadTogether out;
   std::mutex mutex;
-  on_all_readers(world, [&](const Strategy& workers) {
+  on_each_worker(world, [&](const Strategy& workers) {
     StepArguments arguments(
         {.verb = "fit", .rows_rule = "fit.rows", .shares = {workers.replicas().get(), shards}});
     const auto reader = batch_reader(dataset, 0, arguments);

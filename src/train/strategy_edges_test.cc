@@ -1,38 +1,12 @@
 // Runs of workers that are shorter, or have fewer rows, than others.
-#include <mutex>
-#include <thread>
-
 #include <gtest/gtest.h>
 
 #include "base/scratch_test.h"
-#include "comm/local.h"
+#include "dist/workers_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
 namespace {
-
-// Of each rank, as a thread of this process, what it raised.
-std::vector<std::string> errors_of_workers(int world, const std::function<void(const Strategy&)>& program) {
-  const auto ranks = local_communicators(world);
-  std::vector<std::string> out(static_cast<size_t>(world));
-  std::vector<std::jthread> threads;
-  for (size_t i = 0; i < out.size(); ++i) {
-    threads.emplace_back([&, i] {
-      const RunContext context({.threads = 1, .communicator = ranks[i].get()});
-      const RunScope scope(context);
-      try {
-        const strategy::MultiWorkerMirrored workers;
-        const auto in_scope = workers.scope();
-        program(workers);
-      } catch (const std::exception& error) {
-        out[i] = error.what();
-        ranks[i]->abort(out[i]);
-      }
-    });
-  }
-  threads.clear();
-  return out;
-}
 
 struct EdgeRows {
   Tensor x = random_normal({9, 4}, 1, 0), y = argmax(x, 1);
@@ -41,6 +15,7 @@ struct EdgeRows {
 // Nobody else would say that the model of the first worker is not that of others.
 TEST(StrategyEdges, ARunOfFewStepsIsAuditedBehindItsLast) {
   const auto errors = errors_of_workers(3, [](const Strategy& workers) {
+    const auto scope = workers.scope();
     const EdgeRows rows;
     Sequential model{Dense({.units = 4})};
     model.compile({.optimizer = SGD{}});
@@ -58,6 +33,7 @@ TEST(StrategyEdges, ARunOfFewStepsIsAuditedBehindItsLast) {
 
 TEST(StrategyEdges, WorkersThatAddUpOtherShapesAreTold) {
   const auto errors = errors_of_workers(2, [](const Strategy& workers) {
+    const auto scope = workers.scope();
     const auto sums = function([](const Tensor& rows) { return strategy::all_reduce({rows})[0]; });
     workers.run(sums, {{{full({2 + workers.worker()}, 1)}}});
   });
@@ -70,7 +46,8 @@ TEST(StrategyEdges, WorkersThatAddUpOtherShapesAreTold) {
 // The first worker has none of the rows of a batch that is smaller than the number of workers.
 TEST(StrategyEdges, AModelOfBatchesSmallerThanTheWorkersIsMadeOfRows) {
   const std::string folder = fresh_folder("strategy-edges") + "/model";
-  const auto errors = errors_of_workers(3, [&](const Strategy&) {
+  const auto errors = errors_of_workers(3, [&](const Strategy& workers) {
+    const auto scope = workers.scope();
     const EdgeRows rows;
     Sequential model{Dense({.units = 4})};
     model.compile({.optimizer = SGD{}});

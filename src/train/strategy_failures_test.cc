@@ -1,10 +1,9 @@
 // What fit leaves behind when a replica fails.
 #include <cmath>
-#include <thread>
 
 #include <gtest/gtest.h>
 
-#include "comm/local.h"
+#include "dist/workers_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
@@ -27,40 +26,33 @@ Sequential failing_model() {
 // fit nor evaluate goes on with the strategy.
 TEST(StrategyFailures, AWorkerThatRaisesEndsTheOthersBetweenSteps) {
   const Tensor x = random_normal({64, 6}, 1, 0), y = argmax(slice(x, {0, 0}, {64, 4}), 1);
-  const auto ranks = local_communicators(3);
   std::vector<std::string> errors(3), later(3);
   std::vector<std::vector<std::vector<float>>> behind(3), after(3);
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < errors.size(); ++i) {
-      threads.emplace_back([&, i] {
-        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
-        const RunScope in_context(context);
-        const strategy::MultiWorkerMirrored workers;
-        const auto scope = workers.scope();
-        set_seed(5);
-        Sequential model = failing_model();
-        model.compile({.optimizer = Adam{.learning_rate = 0.05}});
-        const auto raise = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
-          if (step != 3) return;
-          behind[i] = values_in(model);
-          if (i == 1) throw std::runtime_error("row 7 has no label");
-        }});
-        try {
-          model.fit(x, y, {.epochs = 2, .batch_size = 8, .callbacks = {raise}});
-        } catch (const std::exception& error) {
-          errors[i] = error.what();
-          if (i == 1) ranks[i]->abort(errors[i]);
-        }
-        after[i] = values_in(model);
-        try {
-          model.evaluate(x, y, {.batch_size = 16});
-        } catch (const Error& error) {
-          later[i] = error.rule();
-        }
-      });
+  const auto raised = errors_of_workers(3, [&](const Strategy& workers) {
+    const auto scope = workers.scope();
+    const auto i = static_cast<size_t>(workers.worker());
+    set_seed(5);
+    Sequential model = failing_model();
+    model.compile({.optimizer = Adam{.learning_rate = 0.05}});
+    const auto raise = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+      if (step != 3) return;
+      behind[i] = values_in(model);
+      if (i == 1) throw std::runtime_error("row 7 has no label");
+    }});
+    try {
+      model.fit(x, y, {.epochs = 2, .batch_size = 8, .callbacks = {raise}});
+    } catch (const std::exception& error) {
+      errors[i] = error.what();
+      if (i == 1) RunContext::current().communicator->abort(errors[i]);
     }
-  }
+    after[i] = values_in(model);
+    try {
+      model.evaluate(x, y, {.batch_size = 16});
+    } catch (const Error& error) {
+      later[i] = error.rule();
+    }
+  });
+  for (const std::string& error : raised) EXPECT_EQ(error, "");
   for (const size_t i : {0, 1, 2}) {
     SCOPED_TRACE(i);
     EXPECT_NE(errors[i].find("row 7 has no label"), std::string::npos) << errors[i];

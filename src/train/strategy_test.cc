@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "comm/local.h"
+#include "dist/workers_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
@@ -83,26 +84,9 @@ void with_adam(Model& model) {
 
 // All ranks as threads of this process.
 std::vector<Weights> on_workers(int world, const std::function<Weights(const Strategy&)>& program) {
-  const auto ranks = local_communicators(world);
   std::vector<Weights> out(static_cast<size_t>(world));
-  std::vector<std::string> errors(out.size());
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < out.size(); ++i) {
-      threads.emplace_back([&, i] {
-        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
-        const RunScope scope(context);
-        try {
-          const strategy::MultiWorkerMirrored workers;
-          out[i] = program(workers);
-        } catch (const std::exception& error) {
-          errors[i] = error.what();
-          ranks[i]->abort(errors[i]);
-        }
-      });
-    }
-  }
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  on_each_worker(
+      world, [&](const Strategy& workers) { out[static_cast<size_t>(workers.worker())] = program(workers); });
   return out;
 }
 
@@ -248,19 +232,9 @@ TEST(Strategies, EvaluationAndPredictionAreThoseOfAllRows) {
   };
   for (const int devices : {2, 3, 8})
     same(said(std::make_unique<strategy::Mirrored>(strategy::MirroredOptions{.devices = devices}).get()));
-  const auto ranks = local_communicators(3);
   std::vector<Said> all(3);
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < all.size(); ++i) {
-      threads.emplace_back([&, i] {
-        const RunContext context({.threads = 1, .communicator = ranks[i].get()});
-        const RunScope scope(context);
-        const strategy::MultiWorkerMirrored workers;
-        all[i] = said(&workers);
-      });
-    }
-  }
+  on_each_worker(
+      3, [&](const Strategy& workers) { all[static_cast<size_t>(workers.worker())] = said(&workers); });
   for (const Said& worker : all) same(worker);
 }
 
