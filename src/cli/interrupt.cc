@@ -40,12 +40,15 @@ InterruptScope::InterruptScope() {
   action.sa_flags = SA_RESTART;
   // To workers SIGTERM may come twice, from the launcher and from who ends its group: GoSignals look for it.
   const auto& replicas = current_replicas();
-  const bool launched = replicas && replicas->launched();
-  for (size_t i = 0; i < std::size(kSignals); ++i)
-    ::sigaction(kSignals[i], launched && kSignals[i] == SIGTERM ? nullptr : &action, &before_[i]);
+  launched_ = replicas && replicas->launched();
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    if (!launched_ || kSignals[i] != SIGTERM) ::sigaction(kSignals[i], &action, &before_[i]);
+  }
 }
 InterruptScope::~InterruptScope() {
-  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    if (!launched_ || kSignals[i] != SIGTERM) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
 bool InterruptScope::asked() { return interrupted != 0; }
 bool InterruptScope::obeyed() { return cli::obeyed; }

@@ -22,6 +22,7 @@ class InterruptScope {
   static bool obeyed();
 
  private:
+  bool launched_ = false;  // GoSignals have SIGTERM
   struct sigaction before_[2] = {};
 };
 

@@ -58,7 +58,10 @@ class Replicas {
   void go() const { told_ = true; }
   // Whether they have agreed.
   bool goes() const { return goes_; }
-  void agree_to_go() const { goes_ = true; }
+  void agree_to_go() const {
+    goes_ = true;
+    if (worker_) worker_->goes();
+  }
 
   // What stands between the gradients of a step and its update; null where there is one replica.
   std::shared_ptr<const Rewrite> rewrite() const;

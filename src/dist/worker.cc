@@ -185,6 +185,11 @@ void Worker::left() {
   if (!std::exchange(said_, true) && control_) control_->left();
 }
 
+void Worker::goes() {
+  told_ = true;
+  if (!go_signal) go_signal = SIGTERM;
+}
+
 bool Worker::asked_to_go() const { return go_signal || told_; }
 
 }  // namespace espalier

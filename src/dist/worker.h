@@ -57,6 +57,8 @@ class Worker {
   void left();
   // Whether this process, or another rank, was told to save and go.
   bool asked_to_go() const;
+  // All go, perhaps before the signal has come to this process, too.
+  void goes();
 
  private:
   Worker(int rank, int world, const std::string& segments);
