@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "dist/late_signals.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -46,7 +47,13 @@ LaunchSignals::LaunchSignals() {
 }
 
 LaunchSignals::~LaunchSignals() {
-  for (const Before& one : before_) ::sigaction(one.number, &one.action, nullptr);
+  for (const Before& one : before_) {
+    const bool tells_to_go = one.number == SIGTERM || one.number == SIGUSR1;
+    if (tells_to_go && one.action.sa_handler == SIG_DFL && came_.contains(one.number))
+      ignore_late_signal(one.number);
+    else
+      ::sigaction(one.number, &one.action, nullptr);
+  }
   signal_pipe.store(-1);
 }
 
@@ -58,6 +65,7 @@ std::vector<int> LaunchSignals::take() {
       if (bytes[i] != SIGCHLD) out.push_back(bytes[i]);
     }
   }
+  came_.insert(out.begin(), out.end());
   return out;
 }
 

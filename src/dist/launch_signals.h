@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <set>
 #include <vector>
 
 #include "comm/control_fd.h"
@@ -9,7 +10,8 @@
 namespace espalier {
 
 // Takes the signals of the process while it lives: SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGTSTP, SIGCHLD. One
-// that was ignored before stays so, as SIGHUP under nohup; but for SIGCHLD. One object at a time.
+// that was ignored before stays so, as SIGHUP under nohup; but for SIGCHLD. One object at a time. A SIGTERM
+// or SIGUSR1 that came is no more than remembered for 2 s behind it (dist/late_signals.h).
 class LaunchSignals {
  public:
   // Raises IoError[launch.start], StateError[launch.once].
@@ -30,6 +32,7 @@ class LaunchSignals {
   };
   ControlFd read_, write_;
   std::vector<Before> before_;
+  std::set<int> came_;
 };
 
 }  // namespace espalier

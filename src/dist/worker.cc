@@ -13,9 +13,9 @@
 #include <type_traits>
 
 #include "base/format.h"
-#include "comm/board_layout.h"
 #include "comm/control_board.h"
 #include "comm/shm.h"
+#include "dist/late_signals.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -23,10 +23,6 @@ namespace {
 
 constexpr int kGoSignals[] = {SIGTERM, SIGUSR1};
 std::atomic<int> go_signal{0};
-// A process that was told, and has saved, ends: until then the same signal, sent again, does not end it
-// otherwise.
-constexpr int64_t kEnding = 2'000'000'000;
-std::atomic<int64_t> told_until_ns{0};
 // What the launcher needs to see that a rank is gone, and to say so.
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLook{50};
@@ -75,17 +71,12 @@ GoSignals::GoSignals() {
 }
 
 GoSignals::~GoSignals() {
-  struct sigaction late = {};
-  late.sa_handler = [](int signal) {
-    if (monotonic_ns() - told_until_ns < 0) return;
-    ::signal(signal, SIG_DFL);
-    ::raise(signal);
-  };
-  late.sa_flags = SA_RESTART;
-  told_until_ns = monotonic_ns() + kEnding;
   for (size_t i = 0; i < std::size(kGoSignals); ++i) {
-    if (before_[i].sa_handler == SIG_DFL)
-      ::sigaction(kGoSignals[i], go_signal ? &late : &before_[i], nullptr);
+    if (before_[i].sa_handler != SIG_DFL) continue;
+    if (go_signal)
+      ignore_late_signal(kGoSignals[i]);
+    else
+      ::sigaction(kGoSignals[i], &before_[i], nullptr);
   }
 }
 
