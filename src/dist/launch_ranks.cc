@@ -94,6 +94,8 @@ std::string random_name() {
 LaunchRanks::LaunchRanks(const LaunchOptions& options, const std::string& file, const std::string& job,
                          int restart)
     : options_(options),
+      output_(options.output),
+      errors_(options.errors),
       run_(restart > 0 ? cat(job, "-", restart) : job),
       secret_(random_name() + random_name()),
       control_(cat("unix:@espalier-", run_), coordination(options, run_, secret_)) {
@@ -133,10 +135,10 @@ void LaunchRanks::start(int rank, const std::vector<std::string>& environment, c
   const int in = rank == 0 && !::isatty(0) ? 0 : nothing.get();
   auto process = std::make_unique<Process>(file, options_.program, environment,
                                            Process::Streams{in, out.write.get(), err.write.get()});
+  guard_.add(process->id());
   control_.started(rank, process->id());
-  ranks_.push_back({LaunchOutput(std::move(out.read), options_.output, by_lines, prefix),
-                    LaunchOutput(std::move(err.read), options_.errors, by_lines, prefix),
-                    std::move(process)});
+  ranks_.push_back({LaunchOutput(std::move(out.read), output_, by_lines, prefix),
+                    LaunchOutput(std::move(err.read), errors_, by_lines, prefix), std::move(process)});
 }
 
 void LaunchRanks::run(LaunchSignals& signals) {
@@ -154,6 +156,17 @@ void LaunchRanks::run(LaunchSignals& signals) {
     rank.output.finish();
     rank.errors.finish();
   }
+  pass_on_the_rest(signals);
+}
+
+// Readers have their time; of a launcher that was told to end not much of it.
+void LaunchRanks::pass_on_the_rest(LaunchSignals& signals) {
+  for (std::optional<Clock::time_point> until; !output_.empty() || !errors_.empty();) {
+    for (const int number : signals.take()) forward(number);
+    if (was_told_to_end() && !until) until = Clock::now() + kGrace;
+    if (until && Clock::now() >= *until) return;
+    wait(signals);
+  }
 }
 
 // For what ranks write or say, a signal, or some time.
@@ -163,15 +176,19 @@ void LaunchRanks::wait(LaunchSignals& signals) {
   std::vector<LaunchOutput*> outputs;
   for (Rank& rank : ranks_) {
     for (LaunchOutput* one : {&rank.output, &rank.errors}) {
-      if (one->descriptor() < 0) continue;
+      if (one->descriptor() < 0 || !one->may_read()) continue;
       ready.push_back({one->descriptor(), POLLIN, 0});
       outputs.push_back(one);
     }
+  }
+  for (const LaunchStream* one : {&output_, &errors_}) {
+    if (!one->empty()) ready.push_back({one->descriptor(), POLLOUT, 0});
   }
   if (::poll(ready.data(), ready.size(), kLookMilliseconds) <= 0) return;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (ready[first + i].revents) outputs[i]->pass_on();
   }
+  for (LaunchStream* one : {&output_, &errors_}) one->write();
 }
 
 void LaunchRanks::forward(int number) {
@@ -199,6 +216,7 @@ void LaunchRanks::look_after(int number) {
   }
   rank.end = event.end;
   if (!rank.end) return;
+  guard_.remove(rank.process->id());
   control_.ended(number, *rank.end, report_of(*board_, number));
   // One that dies of what all were sent has done as it was told.
   rank.was_told |= rank.end->by_signal && forwarded_.contains(rank.end->number);

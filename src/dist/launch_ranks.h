@@ -13,6 +13,7 @@
 #include "comm/control_server.h"
 #include "dist/chaos.h"
 #include "dist/launch.h"
+#include "dist/launch_guard.h"
 #include "dist/launch_output.h"
 #include "dist/launch_process.h"
 #include "dist/launch_signals.h"
@@ -46,6 +47,7 @@ class LaunchRanks {
 
   void start(int rank, const std::vector<std::string>& environment, const std::string& file);
   void wait(LaunchSignals& signals);
+  void pass_on_the_rest(LaunchSignals& signals);
   void forward(int number);
   void look_after(int rank);
   void hear();
@@ -56,9 +58,11 @@ class LaunchRanks {
   void see_ranks();
 
   const LaunchOptions& options_;
+  LaunchStream output_, errors_;
   const std::string run_, secret_;
   ControlServer control_;
   std::shared_ptr<Board> board_;
+  LaunchGuard guard_;
   std::vector<ChaosEvent> stops_;  // to come
   std::vector<Rank> ranks_;
   std::vector<size_t> failed_;            // by themselves, the earliest first

@@ -1,5 +1,6 @@
 #include "dist/launch.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -187,6 +188,58 @@ TEST(Launch, AStreamThatStaysOpenIsNotWaitedFor) {
   EXPECT_LE(seconds, 3);
 }
 
+// 150 kB of whole lines, which no pipe holds.
+constexpr const char* kMuch = "for i in $(seq 5000); do echo ranks-may-write-so-much-here; done; ";
+
+LaunchOptions options_into(const ControlFd& pipe, const std::string& script, const std::string& argument) {
+  LaunchOptions out;
+  out.ranks = 2;
+  out.program = {"sh", "-c", script, "sh", argument};
+  out.output = out.errors = pipe.get();
+  return out;
+}
+
+TEST(Launch, AReaderThatSleepsHoldsUpNeitherRanksNorSignals) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const ControlFd read(ends[0]), write(ends[1]);
+  const std::string ready = fresh_folder("launch-unread") + "/ready";
+  std::thread sender([&] {
+    EXPECT_TRUE(comes([&] { return words_of(text_of_file(ready)).size() == 2; }));
+    ::kill(::getpid(), SIGTERM);
+  });
+  LaunchOutcome outcome;
+  const std::string script = cat(kMuch, "echo $$ >> \"$1\"; exec sleep 60");
+  const double seconds = seconds_of([&] { outcome = launch(options_into(write, script, ready)); });
+  sender.join();
+  EXPECT_EQ(outcome.code, 128 + SIGTERM) << outcome.failure;
+  EXPECT_LE(seconds, 10);
+}
+
+TEST(Launch, AReaderThatIsSlowGetsAllInWholeLines) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const ControlFd read(ends[0]);
+  ControlFd write(ends[1]);
+  std::string got;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    char bytes[3000];
+    for (ssize_t one; (one = ::read(read.get(), bytes, sizeof bytes)) > 0;)
+      got.append(bytes, static_cast<size_t>(one));
+  });
+  // Both streams of both ranks into one pipe.
+  LaunchOptions options = options_into(write, cat("{ ", kMuch, "} >&2 & ", kMuch, "wait"), "");
+  options.prefix = true;
+  const auto outcome = launch(options);
+  write.close();
+  reader.join();
+  EXPECT_EQ(outcome.code, 0) << outcome.failure;
+  EXPECT_EQ(std::ranges::count(got, '\n'), 20000);
+  EXPECT_EQ(lines_of(got), (std::set<std::string>{"[rank 0] ranks-may-write-so-much-here",
+                                                  "[rank 1] ranks-may-write-so-much-here"}));
+}
+
 TEST(Launch, SignalsGoToAllRanksAndTheirChildren) {
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     const std::string ready = fresh_folder("launch-signals") + "/ready";
@@ -266,6 +319,20 @@ TEST(Launch, RanksDieWithTheLauncher) {
   const pid_t launcher = ::fork();
   if (launcher == 0) {
     launch_shell(3, "echo $$ >> \"$1\"; exec sleep 60", {}, {pids});
+    ::_exit(0);
+  }
+  ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 3; }));
+  ::kill(launcher, SIGKILL);
+  ::waitpid(launcher, nullptr, 0);
+  for (const std::string& pid : words_of(text_of_file(pids)))
+    EXPECT_TRUE(comes([&] { return !lives(pid); })) << pid;
+}
+
+TEST(Launch, WhatRanksHaveStartedDiesWithTheLauncherToo) {
+  const std::string pids = fresh_folder("launch-killed-children") + "/pids";
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    launch_shell(3, "sleep 60 & echo $! >> \"$1\"; wait", {}, {pids});
     ::_exit(0);
   }
   ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 3; }));
