@@ -38,6 +38,17 @@ const std::map<std::string, std::function<void()>> kFaults = {
        const strategy::MultiWorkerMirrored workers;
        while (true) workers.reduce(ReduceOp::kSum, {{full({4}, 1)}});
      }},
+    {"validates on others",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       Sequential model{Dense({.units = 1})};
+       model.compile({.optimizer = SGD{}, .loss = MeanSquaredError()});
+       const Tensor x = random_normal({8, 2}, 1, 0), y = full({8, 1}, 1);
+       const Tensor other = full({4, 1}, workers.worker() == 1 ? 2 : 1);
+       model.fit(x, y,
+                 {.epochs = 1, .batch_size = 4, .validation_x = full({4, 2}, 1), .validation_y = other});
+     }},
     {"evaluates alone", [] {
        const strategy::MultiWorkerMirrored workers;
        const auto scope = workers.scope();
@@ -142,6 +153,14 @@ TEST(LaunchFaults, RanksThatReadOtherTablesAreTold) {
   EXPECT_EQ(run.code, 43);
   EXPECT_EQ(times(run.error, "ranks do not run the same: hash of the rows is "), 1u) << run.error;
   EXPECT_EQ(times(run.error, " on rank 2 (verdict "), 1u) << run.error;
+}
+
+// Each rank says it, the launcher, and once more it in the last lines of the odd one.
+TEST(LaunchFaults, RanksThatValidateOnOtherRowsAreTold) {
+  const Outcome run = call_shell(launch_words(3, "", fault_words("validates on others")));
+  EXPECT_EQ(run.code, 43);
+  EXPECT_EQ(times(run.error, "ranks do not run the same: hash of the validation rows is "), 5u) << run.error;
+  EXPECT_EQ(times(run.error, " on rank 1 (verdict "), 5u) << run.error;
 }
 
 TEST(LaunchFaults, SlowWhoIsBehindItsFitIsInNoStepOfIt) {

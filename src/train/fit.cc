@@ -68,13 +68,13 @@ std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const Fit
   const std::shared_ptr<Training> training = this->training("fit.compile");
   const RunScope here(training->host());
   const FitRows rows(x, y, options);
-  const std::function<Logs()> validate = training->validation(rows.validation, options, shared_->ids);
+  const Training::Validation validation = training->validation(rows.validation, options, shared_->ids);
   const Tensor weights = rows.training.weighted ? rows.training.arrays.back() : Tensor();
   training->take_labels("fit.labels", y, weights, "", options.class_weight);
   IdsCheck ids(shared_->ids, "fit.ids");
   ids.take(x.tensors(), weights);
   Passes passes(rows.training, options);
-  return training->fit(passes, options, validate, shared_->stop, rows.notes);
+  return training->fit(passes, options, validation, shared_->stop, rows.notes);
 }
 
 std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, Location at) {
@@ -98,11 +98,11 @@ RowsCheck Model::Training::rows_check(const char* rule, IdsCheck& ids, const Cla
   };
 }
 
-std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOptions& options,
-                                                  KnownIds& known) {
+Model::Training::Validation Model::Training::validation(const Rows& rows, const FitOptions& options,
+                                                        KnownIds& known) {
   constexpr const char *kLabels = "fit.validation_labels", *kIds = "fit.validation_ids";
   if (options.validation_data.defined()) {
-    return [this, &options, &known] {
+    const auto logs = [this, &options, &known] {
       IdsCheck ids(known, kIds, kOfBatch);
       // They are known by now.
       const size_t inputs = Running::model()->input_types().size();
@@ -114,6 +114,7 @@ std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOpt
                                                        .shares = shares()});
       return test(batches);
     };
+    return {logs};
   }
   if (rows.count == 0) return {};
   // Labels of a validation_split were taken with those before them.
@@ -124,12 +125,13 @@ std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOpt
   };
   IdsCheck first(known, kIds);
   take(first);
-  return [this, &rows, &options, &known, take] {
+  const auto logs = [this, &rows, &options, &known, take] {
     IdsCheck ids(known, kIds);
     take(ids);
     RowBatches batches(rows, options.batch_size);
     return test(batches);
   };
+  return {logs, [&rows] { return content_of(rows); }};
 }
 
 Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tensor& sample_weight,

@@ -34,12 +34,12 @@ bool Model::Training::loss_is_finite() const {
 }
 
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
-                                       const std::function<Logs()>& validate, bool& stop,
+                                       const Validation& validation, bool& stop,
                                        const std::vector<std::string>& notes) {
-  if (!replicas || !replicas->launched()) return fit_here(batches, options, validate, stop, notes);
+  if (!replicas || !replicas->launched()) return fit_here(batches, options, validation, stop, notes);
   const std::unique_ptr<GoSignals> signals = replicas->listen();
   try {
-    return fit_here(batches, options, validate, stop, notes);
+    return fit_here(batches, options, validation, stop, notes);
   } catch (const std::exception& error) {
     replicas->failed(error);
     throw;
@@ -47,10 +47,13 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
 }
 
 std::map<std::string, std::string> Model::Training::facts(const TrainingBatches& batches,
-                                                          const FitOptions& options, uint64_t own_seed,
+                                                          const FitOptions& options,
+                                                          const Validation& validation, uint64_t own_seed,
                                                           std::span<const Tensor> rows) const {
   std::map<std::string, std::string> out = batches.run();
   if (std::string content = batches.content(); !content.empty()) out["hash of the rows"] = std::move(content);
+  out["validation"] = validation.logs ? "there" : "missing";
+  if (validation.content) out["hash of the validation rows"] = validation.content();
   out["version"] = kVersion;
   out["model"] = Running::model()->path();
   out["seed"] = cat(own_seed);
@@ -78,7 +81,7 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
 }
 
 std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitOptions& options,
-                                            const std::function<Logs()>& validate, bool& stop,
+                                            const Validation& validation, bool& stop,
                                             const std::vector<std::string>& notes) {
   const RunContext& context = RunContext::current();
   const bool chief = context.rank == 0, workers = replicas && replicas->workers() > 1;
@@ -93,7 +96,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   run.notes = notes;
   for (const auto& [name, value] : this->logs()) {
     run.logs.push_back(name);
-    if (validate) run.logs.push_back("val_" + name);
+    if (validation.logs) run.logs.push_back("val_" + name);
   }
   if (scaling) run.logs.emplace_back("loss_scale");
   Backups backups(options, batches, run);
@@ -131,7 +134,8 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     test_step->make_variables(arguments);
     if (backups.found()) backups.require(variables(), false);
     train_step->make_variables(arguments);
-    if (workers && replicas->to_describe()) common = facts(batches, options, own_seed, rows_of_first);
+    if (workers && replicas->to_describe())
+      common = facts(batches, options, validation, own_seed, rows_of_first);
     if (backups.found()) {
       backups.require(variables(), true);
       now = backups.position();
@@ -215,9 +219,9 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     interrupted = stopped;
     if (interrupted && backups.used()) save(now);
     refresh_training(logs);
-    if (validate) {
+    if (validation.logs) {
       if (launched) replicas->stage(Stage::kEvaluate, steps_of_run);
-      for (const auto& [name, value] : validate()) logs.set("val_" + name, value);
+      for (const auto& [name, value] : validation.logs()) logs.set("val_" + name, value);
     }
     if (ledger) {
       const EpochRows trained = rows_of_all();

@@ -217,6 +217,12 @@ void check_batch_size(const std::string& verb, int64_t batch_size) {
     throw ValueError(cat(verb, ".batch_size"), cat("batch_size must be positive, got ", batch_size));
 }
 
+std::string content_of(const Rows& rows) {
+  uint64_t hash = 0;
+  for (const Tensor& array : rows.arrays) hash = hash_bytes(array.bytes(), array.type().bytes(), hash);
+  return hash_list_text({hash});
+}
+
 Rows validation_rows(const FitOptions& options) {
   if (!options.validation_y.defined()) return {};
   check_batch_size("fit", options.batch_size);
@@ -325,11 +331,7 @@ std::map<std::string, std::string> Passes::run() const {
           {"shuffle", cat(shuffle_)}};
 }
 
-std::string Passes::content() const {
-  uint64_t hash = 0;
-  for (const Tensor& array : rows_.arrays) hash = hash_bytes(array.bytes(), array.type().bytes(), hash);
-  return hash_list_text({hash});
-}
+std::string Passes::content() const { return content_of(rows_); }
 
 void Passes::seek(int64_t batch) {
   now_.reset();

@@ -40,6 +40,8 @@ Rows rows_of(const std::string& verb, const TensorList& x, const TensorList& y,
              const Tensor& sample_weight = {});
 // The rows of x alone. Raises ShapeError[predict.rows] without any, or when tensors have different numbers.
 Rows rows_to_predict(const TensorList& x);
+// A hash of their values.
+std::string content_of(const Rows& rows);
 // What a model gave for batches of so many rows, one list of outputs a batch: each output as one tensor.
 // Raises ShapeError[predict.rows] unless outputs have one row for each row of their batch and agree in the
 // rest. REQUIRES: there is a batch.

@@ -154,20 +154,22 @@ struct Model::Training {
   // What steps change: the variables of model, optimizer and metrics and the default generator, each under a
   // name of its own.
   std::vector<std::pair<std::string, Variable>> variables(const Model& model) const;
-  // Runs the epochs of the model that runs; `stop` ends them, `validate`, if any, gives the logs of an epoch
-  // that begin with "val_"; callbacks get the notes, and one more behind the first step where the outputs of
-  // the model are narrow.
-  std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options,
-                        const std::function<Logs()>& validate, bool& stop,
-                        const std::vector<std::string>& notes = {});
+  struct Validation {
+    std::function<Logs()> logs = {};            // of an epoch, that begin with "val_"; none without
+    std::function<std::string()> content = {};  // says which rows they are of, if they are in memory
+  };
+  // Runs the epochs of the model that runs; `stop` ends them; callbacks get the notes, and one more behind
+  // the first step where the outputs of the model are narrow.
+  std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options, const Validation& validation,
+                        bool& stop, const std::vector<std::string>& notes = {});
   std::vector<Logs> fit_here(TrainingBatches& batches, const FitOptions& options,
-                             const std::function<Logs()>& validate, bool& stop,
-                             const std::vector<std::string>& notes);
+                             const Validation& validation, bool& stop, const std::vector<std::string>& notes);
   // What is to be the same on all workers that run fit; `rows` are the arguments of a step.
   std::map<std::string, std::string> facts(const TrainingBatches& batches, const FitOptions& options,
-                                           uint64_t own_seed, std::span<const Tensor> rows) const;
-  // What fit's validate is, for these rows or validation_data; empty without. Both outlive it.
-  std::function<Logs()> validation(const Rows& rows, const FitOptions& options, KnownIds& ids);
+                                           const Validation& validation, uint64_t own_seed,
+                                           std::span<const Tensor> rows) const;
+  // On these rows, or on validation_data. Both outlive it.
+  Validation validation(const Rows& rows, const FitOptions& options, KnownIds& ids);
   // Loss and metrics over these batches.
   Logs test(StepBatches& batches);
 
