@@ -9,8 +9,8 @@
 
 namespace espalier {
 
-// One thread makes it, calls it and ends it; abort() may be any thread. Functions that can fail say so by
-// their results: a module throws nothing beyond its factory.
+// One thread makes it, calls it and ends it; wake() and abort() may be any thread. Functions that can fail
+// say so by their results: a module throws nothing beyond its factory.
 class Wire {
  public:
   struct Message {
@@ -19,7 +19,7 @@ class Wire {
     std::byte* data = nullptr;  // of send(): only read
     size_t bytes = 0;           // the same on both sides; at least 1
   };
-  enum class State : uint8_t { kDone, kBroken };
+  enum class State : uint8_t { kDone, kWoken, kBroken };
 
   virtual ~Wire() = default;
   virtual int rank() const = 0;
@@ -33,9 +33,11 @@ class Wire {
   virtual int send(const Message& message) = 0;
   virtual int receive(const Message& message) = 0;
   // Sleeps until it is done, and gives the handle back: once for each. Messages go on meanwhile and between
-  // calls, whichever is waited for. kBroken: it is lost, this wire is of no more use, and why() says what the
-  // engine says of it.
+  // calls, whichever is waited for. kWoken: it is not done, and can be waited for again. kBroken: it is lost,
+  // this wire is of no more use, and why() says what the engine says of it.
   virtual State wait(int handle) = 0;
+  // The wait() of this moment, or else the next one that would sleep, gives kWoken.
+  virtual void wake() = 0;
   // Ends waits soon, and all later ones: they give kBroken.
   virtual void abort() = 0;
   // In the engine's words; "" before anything broke. Of the thread that calls wait().
