@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
+
+#include <espalier/error.h>
 
 #include "base/format.h"
 #include "base/hash.h"
@@ -34,6 +37,21 @@ std::string collective_text(CallKind kind, std::string_view name, std::string_vi
   if (!type.empty()) text += cat(" ", type);
   if (kind == CallKind::kBroadcast) text += cat(" from rank ", root);
   return text;
+}
+
+void check_call(const Collective& what, int world) {
+  const auto refuse = [&](const std::string& why) {
+    throw ValueError("comm.call", cat(what.name, ": ", why));
+  };
+  if (what.element == 0 || what.count > std::numeric_limits<int64_t>::max() / what.element)
+    refuse(cat(what.count, " elements of ", what.element, " bytes"));
+  const bool reduces =
+      what.kind == Collective::Kind::kAllReduce || what.kind == Collective::Kind::kReduceScatter;
+  if (reduces && !what.reduce) refuse("a reduction without a function");
+  if (what.kind == Collective::Kind::kReduceScatter && what.count % static_cast<size_t>(world) != 0)
+    refuse(cat(what.count, " elements for ", world, " ranks: not as many for each"));
+  if (what.kind == Collective::Kind::kBroadcast && (what.root < 0 || what.root >= world))
+    refuse(cat("the root is rank ", what.root, " of ", world));
 }
 
 std::string mismatch_text(const std::vector<RankCall>& calls) {

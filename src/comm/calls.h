@@ -18,6 +18,9 @@ std::string_view kind_name(CallKind kind);
 // Of kind, name, type, element, count and root; equal where ranks make the same call.
 uint64_t fingerprint(CallKind kind, const Collective& what);
 
+// Raises ValueError[comm.call] for one that cannot be among `world` ranks.
+void check_call(const Collective& what, int world);
+
 // `all_reduce "gradients/1" of 1000 f32 sum`.
 std::string collective_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count,
                             int root);

@@ -14,15 +14,12 @@
 
 #include "base/format.h"
 #include "base/thread_pool.h"
+#include "comm/board_writer.h"
 #include "comm/slices.h"
 #include "comm/waiting.h"
 
 namespace espalier {
 namespace {
-
-uint64_t stage_word(Stage stage, int64_t number) {
-  return static_cast<uint64_t>(number) << 8 | static_cast<uint64_t>(stage);
-}
 
 // Adds the processors that this process may use to those on the board. Gives how many its quota lets work at
 // once.
@@ -39,21 +36,6 @@ int processors_of(const BoardLayout& board) {
   int count = 0;
   for (const std::atomic<uint64_t>& word : board.processors) count += std::popcount(word.load());
   return count;
-}
-
-void check_call(const Collective& what, int world) {
-  const auto refuse = [&](const std::string& why) {
-    throw ValueError("comm.call", cat(what.name, ": ", why));
-  };
-  if (what.element == 0 || what.count > std::numeric_limits<int64_t>::max() / what.element)
-    refuse(cat(what.count, " elements of ", what.element, " bytes"));
-  const bool reduces =
-      what.kind == Collective::Kind::kAllReduce || what.kind == Collective::Kind::kReduceScatter;
-  if (reduces && !what.reduce) refuse("a reduction without a function");
-  if (what.kind == Collective::Kind::kReduceScatter && what.count % static_cast<size_t>(world) != 0)
-    refuse(cat(what.count, " elements for ", world, " ranks: not as many for each"));
-  if (what.kind == Collective::Kind::kBroadcast && (what.root < 0 || what.root >= world))
-    refuse(cat("the root is rank ", what.root, " of ", world));
 }
 
 }  // namespace
@@ -108,8 +90,7 @@ std::shared_ptr<std::byte[]> HostCommunicator::allocate(size_t bytes) {
 
 void HostCommunicator::stage(Stage stage, int64_t number) {
   step_ = number;
-  block_.stage.store(stage_word(stage, number), std::memory_order_release);
-  block_.since_ns.store(monotonic_ns(), std::memory_order_release);
+  write_stage(block_, stage_word(stage, number));
 }
 
 void HostCommunicator::abort(std::string_view why) {
@@ -192,19 +173,7 @@ void HostCommunicator::announce(Call& call, uint64_t sequence) {
       }
     }
   }
-  cell.sequence.store(0, std::memory_order_release);
-  cell.fingerprint.store(fingerprint(call.kind, call.what), std::memory_order_release);
-  cell.place.store(place, std::memory_order_release);
-  cell.arrived_ns.store(monotonic_ns(), std::memory_order_release);
-  cell.done_ns.store(0, std::memory_order_release);
-  cell.count.store(call.what.count, std::memory_order_release);
-  cell.step.store(step_, std::memory_order_release);
-  cell.bits.store(call.bits, std::memory_order_release);
-  cell.root.store(static_cast<uint16_t>(call.what.root), std::memory_order_release);
-  cell.kind.store(static_cast<uint16_t>(call.kind), std::memory_order_release);
-  cell.name.store(call.name);
-  cell.type.store(call.type);
-  cell.sequence.store(sequence + 1, std::memory_order_release);
+  write_call(cell, sequence, call.kind, call.what, step_, call.bits, place);
   block_.announced.store(sequence + 1);
   ring(block_);
 }
@@ -265,17 +234,7 @@ void HostCommunicator::wait_for_all(std::atomic<uint64_t> RankBlock::*counter, u
 
 void HostCommunicator::sleep_for(int peer, const std::atomic<uint64_t>& counter, uint64_t value,
                                  uint64_t sequence) {
-  // Those who watch see that it waits for others, and that it goes on.
-  struct Asleep {
-    RankBlock& block;
-    uint64_t before;
-    Asleep(RankBlock& of, uint64_t word) : block(of), before(of.stage.load()) { set(word); }
-    ~Asleep() { set(before); }
-    void set(uint64_t word) {
-      block.stage.store(word, std::memory_order_release);
-      block.since_ns.store(monotonic_ns(), std::memory_order_release);
-    }
-  } const asleep(block_, stage_word(Stage::kCollective, static_cast<int64_t>(sequence)));
+  const AsleepOnBoard asleep(block_, sequence);
   while (counter.load(std::memory_order_acquire) < value) {
     check();
     sleep_until(*layout_, layout_->of(peer), counter, value);

@@ -1,0 +1,362 @@
+#include "comm/wire_exchange.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+// Of a collective that ranks do not agree about no two messages meet: the tag has its fingerprint.
+uint64_t tag_of(const WireJob& job, unsigned phase) {
+  return job.fingerprint << 32 | (job.sequence & 0x3fffffff) << 2 | phase;
+}
+uint64_t announcement_tag(uint64_t sequence) { return (sequence & 0x3fffffff) << 2; }
+constexpr unsigned kGiven = 1, kResult = 2;
+
+template <size_t n>
+std::string text_of(const std::array<char, n>& chars) {
+  return {chars.data(), ::strnlen(chars.data(), n)};
+}
+template <size_t n>
+void set_text(std::array<char, n>& chars, std::string_view text) {
+  text.substr(0, n).copy(chars.data(), n);
+}
+
+bool has_data(CallKind kind) { return kind < CallKind::kBarrier; }
+
+}  // namespace
+
+int HostSizes::world() const { return std::accumulate(sizes.begin(), sizes.end(), 0); }
+
+int HostSizes::first(int host) const { return std::accumulate(sizes.begin(), sizes.begin() + host, 0); }
+
+int HostSizes::host_of(int rank) const {
+  int host = 0;
+  for (; rank >= sizes[static_cast<size_t>(host)]; ++host) rank -= sizes[static_cast<size_t>(host)];
+  return host;
+}
+
+WireExchange::WireExchange(Wire& wire, HostSizes hosts, int host, std::vector<int> peers)
+    : wire_(wire),
+      hosts_(std::move(hosts)),
+      host_(host),
+      peers_(std::move(peers)),
+      announcements_(hosts_.sizes.size()),
+      announcement_handles_(hosts_.sizes.size()) {
+  while (expected_ < kAhead) expect(expected_);
+}
+
+template <class Body>
+void WireExchange::for_others(const Body& body) const {
+  // Not all begin with the same one.
+  for (int i = 1; i < hosts_.hosts(); ++i) body((host_ + i) % hosts_.hosts());
+}
+
+WireAnnouncement& WireExchange::announced(int host, uint64_t sequence) {
+  return announcements_[static_cast<size_t>(host)][sequence % kAhead];
+}
+
+void WireExchange::expect(uint64_t sequence) {
+  for_others([&](int host) {
+    const int handle =
+        wire_.receive({peers_[static_cast<size_t>(host)], announcement_tag(sequence),
+                       reinterpret_cast<std::byte*>(&announced(host, sequence)), sizeof(WireAnnouncement)});
+    announcement_handles_[static_cast<size_t>(host)][sequence % kAhead] = handle;
+    broken_ |= handle < 0;
+  });
+  expected_ = sequence + 1;
+}
+
+bool WireExchange::is_short(CallKind kind, const Collective& what) const {
+  const size_t ranks =
+      kind == CallKind::kAllGather ? static_cast<size_t>(*std::ranges::max_element(hosts_.sizes)) : 1;
+  return what.count * what.element * ranks <= kPayload;
+}
+
+ElementRange WireExchange::part_of(int host, CallKind kind, const Collective& what) const {
+  const auto first = static_cast<size_t>(hosts_.first(host)),
+             last = first + static_cast<size_t>(hosts_.sizes[static_cast<size_t>(host)]);
+  if (kind == CallKind::kAllGather) return {first * what.count, last * what.count};
+  if (kind == CallKind::kReduceScatter) {
+    const size_t part = what.count / static_cast<size_t>(hosts_.world());
+    return {first * part, last * part};
+  }
+  return slice_of(host, hosts_.hosts(), what);
+}
+
+size_t WireExchange::scratch_bytes(CallKind kind, const Collective& what) const {
+  const bool reduces = kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter;
+  if (!reduces || is_short(kind, what)) return 0;
+  const ElementRange own = part_of(host_, kind, what);
+  return (own.end - own.begin) * what.element * static_cast<size_t>(hosts_.hosts() - 1);
+}
+
+// Where the reduced part of this host is received from another one.
+std::byte* WireExchange::received(const WireJob& job, int host) const {
+  const ElementRange own = part_of(host_, job.kind, job.what);
+  const auto place = static_cast<size_t>(host < host_ ? host : host - 1);
+  return job.scratch + place * (own.end - own.begin) * job.what.element;
+}
+
+void WireExchange::send(std::vector<int>& to, int host, const WireJob& job, unsigned phase,
+                        const std::byte* data, size_t bytes) {
+  if (bytes == 0) return;
+  to.push_back(wire_.send(
+      {peers_[static_cast<size_t>(host)], tag_of(job, phase), const_cast<std::byte*>(data), bytes}));
+  broken_ |= to.back() < 0;
+}
+
+void WireExchange::receive(std::vector<int>& to, int host, const WireJob& job, unsigned phase,
+                           std::byte* data, size_t bytes) {
+  if (bytes == 0) return;
+  to.push_back(wire_.receive({peers_[static_cast<size_t>(host)], tag_of(job, phase), data, bytes}));
+  broken_ |= to.back() < 0;
+}
+
+void WireExchange::post(WireJob& job) {
+  ++posted_;
+  announce(job);
+  if (has_data(job.kind) && job.what.count > 0 && !is_short(job.kind, job.what)) give(job);
+}
+
+void WireExchange::announce(WireJob& job) {
+  job.own = std::make_unique<WireAnnouncement>();
+  WireAnnouncement& own = *job.own;
+  own.sequence = job.sequence;
+  own.fingerprint = job.fingerprint;
+  own.count = job.what.count;
+  own.bits = job.bits;
+  own.root = job.what.root;
+  own.kind = job.leaves ? WireAnnouncement::kLeaves : static_cast<uint16_t>(job.kind);
+  set_text(own.name, job.what.name);
+  set_text(own.type, job.what.type);
+  const bool gives = job.kind != CallKind::kBroadcast || hosts_.host_of(job.what.root) == host_;
+  if (has_data(job.kind) && is_short(job.kind, job.what) && gives) {
+    if (job.kind == CallKind::kAllGather) {
+      const ElementRange mine = part_of(host_, job.kind, job.what);
+      std::memcpy(own.payload.data(), job.out + mine.begin * job.what.element,
+                  (mine.end - mine.begin) * job.what.element);
+    } else if (job.what.count > 0) {
+      std::memcpy(own.payload.data(), job.data, job.what.count * job.what.element);
+    }
+  }
+  for_others([&](int host) {
+    job.sends.push_back(wire_.send({peers_[static_cast<size_t>(host)], announcement_tag(job.sequence),
+                                    reinterpret_cast<std::byte*>(&own), sizeof own}));
+    broken_ |= job.sends.back() < 0;
+  });
+}
+
+// The first half of what is long, and the receives of the second.
+void WireExchange::give(WireJob& job) {
+  const size_t element = job.what.element;
+  const auto bytes = [&](const ElementRange& part) { return (part.end - part.begin) * element; };
+  const ElementRange own = part_of(host_, job.kind, job.what);
+  switch (job.kind) {
+    case CallKind::kAllReduce:
+    case CallKind::kReduceScatter:
+      for_others([&](int host) {
+        const ElementRange part = part_of(host, job.kind, job.what);
+        send(job.sends, host, job, kGiven, job.data + part.begin * element, bytes(part));
+        receive(job.receives, host, job, kGiven, received(job, host), bytes(own));
+      });
+      return;
+    case CallKind::kAllGather:
+      for_others([&](int host) {
+        const ElementRange part = part_of(host, job.kind, job.what);
+        send(job.sends, host, job, kGiven, job.out + own.begin * element, bytes(own));
+        receive(job.receives, host, job, kGiven, job.out + part.begin * element, bytes(part));
+      });
+      return;
+    case CallKind::kBroadcast: {
+      // Each host gets a part of it, and gives that to the others.
+      const int root = hosts_.host_of(job.what.root);
+      if (root != host_) {
+        receive(job.receives, root, job, kGiven, job.out + own.begin * element, bytes(own));
+        for_others([&](int host) {
+          const ElementRange part = part_of(host, job.kind, job.what);
+          receive(job.results, host, job, kResult, job.out + part.begin * element, bytes(part));
+        });
+        return;
+      }
+      for_others([&](int host) {
+        const ElementRange part = part_of(host, job.kind, job.what);
+        send(job.sends, host, job, kGiven, job.data + part.begin * element, bytes(part));
+        send(job.sends, host, job, kResult, job.data + own.begin * element, bytes(own));
+      });
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+// Whether all hosts make the same call.
+bool WireExchange::agree(const WireJob& job) {
+  bool same = true;
+  for_others([&](int host) {
+    const WireAnnouncement& other = announced(host, job.sequence);
+    same &= other.kind == static_cast<uint16_t>(job.kind) && other.fingerprint == job.fingerprint;
+  });
+  if (same) return true;
+  std::vector<RankCall> calls;
+  for (int host = 0; host < hosts_.hosts(); ++host) {
+    const WireAnnouncement& of = host == host_ ? *job.own : announced(host, job.sequence);
+    RankCall call{of.fingerprint, of.kind == WireAnnouncement::kLeaves
+                                      ? std::string("nothing more")
+                                      : collective_text(static_cast<CallKind>(of.kind), text_of(of.name),
+                                                        text_of(of.type), of.count, of.root)};
+    calls.insert(calls.end(), static_cast<size_t>(hosts_.sizes[static_cast<size_t>(host)]), call);
+  }
+  why_ = mismatch_text(calls);
+  return false;
+}
+
+void WireExchange::combine_short(WireJob& job) {
+  const auto payload = [&](int host) {
+    const WireAnnouncement& of = host == host_ ? *job.own : announced(host, job.sequence);
+    return of.payload.data();
+  };
+  switch (job.kind) {
+    case CallKind::kAny:
+      for_others([&](int host) { job.bits |= announced(host, job.sequence).bits; });
+      return;
+    case CallKind::kBarrier:
+      return;
+    case CallKind::kAllGather:
+      for_others([&](int host) {
+        const ElementRange part = part_of(host, job.kind, job.what);
+        std::memcpy(job.out + part.begin * job.what.element, payload(host),
+                    (part.end - part.begin) * job.what.element);
+      });
+      return;
+    case CallKind::kBroadcast: {
+      const int root = hosts_.host_of(job.what.root);
+      if (root != host_ && job.what.count > 0)
+        std::memcpy(job.out, payload(root), job.what.count * job.what.element);
+      return;
+    }
+    default: {
+      std::vector<const std::byte*> from;
+      for (int host = 0; host < hosts_.hosts(); ++host) from.push_back(payload(host));
+      if (job.what.count > 0) job.what.reduce(job.data, from.data(), hosts_.hosts(), job.what.count);
+    }
+  }
+}
+
+// Behind the first half: reduces this host's part, and begins the second.
+void WireExchange::combine(WireJob& job) {
+  if (job.what.count == 0 || job.kind == CallKind::kAllGather) return;
+  const size_t element = job.what.element;
+  const ElementRange own = part_of(host_, job.kind, job.what);
+  const size_t bytes = (own.end - own.begin) * element;
+  if (job.kind == CallKind::kBroadcast) {
+    const int root = hosts_.host_of(job.what.root);
+    if (root == host_) return;
+    for_others([&](int host) {
+      if (host != root) send(job.sends, host, job, kResult, job.out + own.begin * element, bytes);
+    });
+    return;
+  }
+  // Pieces that stay in the cache.
+  const size_t step = std::max<size_t>(1, (size_t{32} << 10) / element);
+  std::vector<const std::byte*> from(static_cast<size_t>(hosts_.hosts()));
+  for (size_t begin = own.begin; begin < own.end; begin += step) {
+    const size_t count = std::min(step, own.end - begin);
+    std::byte* const to = job.data + begin * element;
+    for (int host = 0; host < hosts_.hosts(); ++host)
+      from[static_cast<size_t>(host)] =
+          host == host_ ? to : received(job, host) + (begin - own.begin) * element;
+    job.what.reduce(to, from.data(), hosts_.hosts(), count);
+  }
+  if (job.kind == CallKind::kAllReduce)
+    for_others([&](int host) { send(job.sends, host, job, kResult, job.data + own.begin * element, bytes); });
+}
+
+// Into memory that is no longer sent.
+void WireExchange::take(WireJob& job) {
+  if (job.kind != CallKind::kAllReduce) return;
+  for_others([&](int host) {
+    const ElementRange part = part_of(host, job.kind, job.what);
+    receive(job.results, host, job, kResult, job.data + part.begin * job.what.element,
+            (part.end - part.begin) * job.what.element);
+  });
+}
+
+// For what its stage needs.
+WireExchange::Progress WireExchange::wait_for(WireJob& job) {
+  std::vector<int> announcements;
+  if (job.stage == WireJob::Stage::kMeet)
+    for_others([&](int host) {
+      announcements.push_back(announcement_handles_[static_cast<size_t>(host)][job.sequence % kAhead]);
+    });
+  const bool sends = job.stage == WireJob::Stage::kGiven || job.stage == WireJob::Stage::kSent;
+  const std::vector<int>& handles = job.stage == WireJob::Stage::kMeet   ? announcements
+                                    : job.stage == WireJob::Stage::kGive ? job.receives
+                                    : job.stage == WireJob::Stage::kTake ? job.results
+                                                                         : job.sends;
+  // Behind the first half the last sends are those of its result, which the others may not have taken.
+  const size_t last = job.stage == WireJob::Stage::kGiven ? job.given : handles.size();
+  size_t& next = sends ? job.sent : job.next;
+  for (; next < last && !broken_; ++next) {
+    const Wire::State state = wire_.wait(handles[next]);
+    if (state == Wire::State::kWoken) return Progress::kWoken;
+    broken_ = state == Wire::State::kBroken;
+  }
+  if (broken_) {
+    why_ = wire_.why();
+    return Progress::kBroken;
+  }
+  job.next = 0;
+  return Progress::kDone;
+}
+
+WireExchange::Progress WireExchange::advance(WireJob& job) {
+  using Stage = WireJob::Stage;
+  while (job.stage != Stage::kDone) {
+    if (const Progress progress = wait_for(job); progress != Progress::kDone) return progress;
+    switch (job.stage) {
+      case Stage::kMeet: {
+        if (!agree(job)) return Progress::kMismatch;
+        const bool is_long = has_data(job.kind) && job.what.count > 0 && !is_short(job.kind, job.what);
+        if (!is_long) combine_short(job);
+        job.stage = is_long ? Stage::kGive : Stage::kSent;
+        expect(job.sequence + kAhead);
+        break;
+      }
+      case Stage::kGive:
+        job.given = job.sends.size();
+        combine(job);
+        job.stage = Stage::kGiven;
+        break;
+      case Stage::kGiven:
+        take(job);
+        job.stage = Stage::kTake;
+        break;
+      case Stage::kTake:
+        job.stage = Stage::kSent;
+        break;
+      default:
+        job.stage = Stage::kDone;
+    }
+  }
+  return Progress::kDone;
+}
+
+void WireExchange::leave() {
+  WireJob last;
+  last.sequence = posted_;
+  last.leaves = true;
+  announce(last);
+  while (wait_for(last) == Progress::kWoken) {
+  }
+  last.stage = WireJob::Stage::kSent;
+  while (wait_for(last) == Progress::kWoken) {
+  }
+}
+
+}  // namespace espalier
