@@ -30,14 +30,17 @@ class HeapMemory final : public HostMemory {
 
 }  // namespace
 
-std::vector<std::shared_ptr<Communicator>> local_communicators(int world) {
+std::shared_ptr<BoardLayout> board_of_process(int world) {
   if (world < 1 || world > kMaxRanks)
     throw ValueError("comm.world", cat(world, " ranks: one process takes 1 to ", kMaxRanks));
   constexpr std::align_val_t kPage{alignof(BoardLayout)};
   void* memory = ::operator new(board_bytes(world), kPage);
   std::memset(memory, 0, board_bytes(world));
-  const std::shared_ptr<BoardLayout> board(make_board(memory, world),
-                                           [](BoardLayout* of) { ::operator delete(of, kPage); });
+  return {make_board(memory, world), [](BoardLayout* of) { ::operator delete(of, kPage); }};
+}
+
+std::vector<std::shared_ptr<Communicator>> local_communicators(int world) {
+  const std::shared_ptr<BoardLayout> board = board_of_process(world);
   std::vector<std::shared_ptr<Communicator>> ranks;
   for (int rank = 0; rank < world; ++rank)
     ranks.push_back(std::make_shared<HostCommunicator>(board, std::make_unique<HeapMemory>(), rank));

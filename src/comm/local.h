@@ -6,7 +6,12 @@
 
 #include <espalier/communicator.h>
 
+#include "comm/board_layout.h"
+
 namespace espalier {
+
+// A board in memory of this process. Raises ValueError[comm.world].
+std::shared_ptr<BoardLayout> board_of_process(int world);
 
 // One for each of `world` threads, in the order of ranks. Raises ValueError[comm.world] unless it is 1 to
 // 256.

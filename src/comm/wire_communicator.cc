@@ -326,7 +326,10 @@ void WireCommunicator::begin_on_host(Call& call) {
     case CallKind::kBroadcast:
       if (place_.hosts.host_of(what.root) != host_) return;
       on_host.root = what.root - first;
-      if (inner && bytes > 0) run_collective(*inner, on_host, job.data, job.out, pool);
+      if (inner && bytes > 0)
+        run_collective(*inner, on_host, job.data, job.out, pool);
+      else if (job.out && bytes > 0)
+        std::memmove(job.out, job.data, bytes);
       if (place_.rank != what.root) job.data = job.out;
       return;
   }
