@@ -86,6 +86,9 @@ int main(int argc, char** argv) {
           frame_of({Message::Failed{"bad", FailureCause::kOthers, at}}),
       joins + frame_of({Message::Failed{"bad", FailureCause::kOwn, at}}) +
           frame_of({Message::Preempted{SIGTERM}}),
+      joins + frame_of({Message::Get{"a/1"}}) + frame_of({Message::Put{"a/1", std::string("\0\xff", 2)}}) +
+          frame_of({Message::Put{"a/1", ""}}) + frame_of({Message::Get{"a/1"}}) +
+          frame_of({Message::Value{"a/1", "x"}}),
       frame_of({Message::Welcome{}}) + frame_of({Message::Refused{"no"}}) + frame_of({Message::Ask{}}) +
           frame_of({Message::Agreed{}}) +
           frame_of({Message::GivenUp{{"id", VerdictKind::kSilent, -1, "rank 3 is silent"}}})};

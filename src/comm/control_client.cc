@@ -14,6 +14,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/shortest.h"
 #include "comm/control_socket.h"
 #include "espalier/error.h"
 
@@ -32,6 +33,13 @@ int number_in(const char* variable) {
     throw ValueError("control.environment",
                      cat(variable, " is \"", shortened(word), "\", and no number from 0"));
   return out;
+}
+
+// "rank 2 has not put" of "gloo/0/at/2".
+std::string missing(const std::string& key) {
+  const std::string last = key.substr(key.rfind('/') + 1);
+  const bool rank = !last.empty() && last.size() < 10 && last.find_first_not_of("0123456789") == last.npos;
+  return rank ? cat("rank ", last, " has not put") : "no rank has put";
 }
 
 }  // namespace
@@ -112,6 +120,28 @@ void ControlClient::preempted(int signal) {
   std::unique_lock lock(mutex_);
   member_.preempted(signal);
   flush(lock);
+}
+
+void ControlClient::put(const std::string& key, const std::string& value) {
+  std::unique_lock lock(mutex_);
+  frame_of({ControlMessage::Put{key, value}});  // refuses what is too large
+  member_.put(key, value);
+  flush(lock);
+  wait_until_sent(lock);
+}
+
+std::string ControlClient::get(const std::string& key, double seconds) {
+  std::unique_lock lock(mutex_);
+  frame_of({ControlMessage::Get{key}});
+  member_.want(key);
+  flush(lock);
+  changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                    [&] { return member_.value(key) || member_.verdict() || gone_; });
+  if (const std::string* value = member_.value(key)) return *value;
+  if (member_.verdict()) throw RunError("comm.verdict", to_string(*member_.verdict()));
+  if (gone_) throw RunError("comm.verdict", "the launcher is gone");
+  throw RunError("comm.join",
+                 cat(missing(key), " \"", shortened(key), "\" in ", plain_number(seconds), " s"));
 }
 
 std::optional<RunVerdict> ControlClient::verdict() const {

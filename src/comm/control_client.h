@@ -14,6 +14,7 @@
 #include "comm/control_fd.h"
 #include "comm/control_link.h"
 #include "comm/control_member.h"
+#include "comm/wire.h"
 
 namespace espalier {
 
@@ -49,6 +50,12 @@ class ControlClient {
   void left();
   // This rank got this signal. Not from its handler.
   void preempted(int signal);
+  // Leaves it for other ranks while the run lasts; the first that is put for a key counts. Any thread. Raises
+  // ValueError[control.size] beyond kLongestKey and kLongestValue.
+  void put(const std::string& key, const std::string& value);
+  // Waits until some rank has put it. Any thread. Raises RunError[comm.join] after so many seconds, with the
+  // rank where the key ends with "/RANK"; [comm.verdict]; ValueError[control.size].
+  std::string get(const std::string& key, double seconds);
 
   std::optional<RunVerdict> verdict() const;
   // Waits for it, at most so long.
@@ -70,6 +77,21 @@ class ControlClient {
   bool cut_ = false;  // nothing can be sent
   bool gone_ = false, closing_ = false;
   std::thread thread_;
+};
+
+// What ranks of a run leave for each other, as a KeyStore; `client` outlives it. For any thread.
+class ControlKeys : public KeyStore {
+ public:
+  static constexpr double kJoin = 60;
+
+  // A key is waited for at most so many seconds.
+  explicit ControlKeys(ControlClient& client, double seconds = kJoin) : client_(client), seconds_(seconds) {}
+  void put(const std::string& key, const std::string& value) override { client_.put(key, value); }
+  std::string get(const std::string& key) override { return client_.get(key, seconds_); }
+
+ private:
+  ControlClient& client_;
+  const double seconds_;
 };
 
 }  // namespace espalier

@@ -15,6 +15,7 @@
 #include "base/rule_of_test.h"
 #include "comm/control_server.h"
 #include "comm/control_socket.h"
+#include "comm/ranks_test.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -218,6 +219,57 @@ TEST(ControlClient, ASignalReachesAll) {
   ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 2; }));
   clients[1]->preempted(SIGTERM);
   EXPECT_TRUE(comes_true([&] { return got == 2 * SIGTERM; }));
+}
+
+TEST(ControlClient, RanksFindWhatOthersLeaveOverBothKindsOfSockets) {
+  std::string bytes;
+  for (size_t i = 0; i < kLongestValue; ++i) bytes += static_cast<char>(i * 31 >> 3);
+  for (const std::string& address :
+       {cat("unix:@espalier-test-keys-", ::getpid()), std::string("tcp:127.0.0.1:0")}) {
+    RunningServer server(3, address);
+    std::vector<std::thread> ranks;
+    std::atomic<int> equal{0};
+    for (int rank = 0; rank < 3; ++rank)
+      ranks.emplace_back([&, rank] {
+        const auto client = client_of(server, rank, 3);
+        ControlKeys keys(*client, 20);
+        // In turn they are first, and wait for the others; 60 values are more than a link holds at once.
+        for (int round = 0; round < 60; ++round) {
+          keys.put(cat("g/", round, "/", rank), bytes);
+          for (int i = 0; i < 3; ++i) equal += keys.get(cat("g/", round, "/", (rank + i) % 3)) == bytes;
+        }
+        client->left();
+      });
+    for (std::thread& rank : ranks) rank.join();
+    EXPECT_EQ(equal, 3 * 3 * 60) << address;
+  }
+}
+
+TEST(ControlClient, AKeyThatNobodyPutsIsAnErrorThatNamesItsRank) {
+  RunningServer server(2);
+  const auto client = client_of(server, 0, 2), other = client_of(server, 1, 2);
+  ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 2; }));
+  EXPECT_EQ(error_of([&] { ControlKeys(*client, 0.2).get("gloo/0/at/1"); }),
+            "comm.join: rank 1 has not put \"gloo/0/at/1\" in 0.2 s");
+  EXPECT_EQ(error_of([&] { ControlKeys(*client, 0.1).get("gloo/0/met"); }),
+            "comm.join: no rank has put \"gloo/0/met\" in 0.1 s");
+  EXPECT_EQ(error_of([&] { client->put("a", std::string(kLongestValue + 1, 'x')); }),
+            "control.size: a value of ranks has at most 24576 bytes, not 24577");
+  EXPECT_EQ(error_of([&] { client->get(std::string(kLongestKey + 1, 'x'), 1); }),
+            "control.size: a key of ranks has at most 512 bytes, not 513");
+  // Late is not too late, and a verdict ends the waiting.
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    other->put("gloo/0/at/1", "here");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    other->failed("no more", FailureCause::kOwn);
+  });
+  EXPECT_EQ(client->get("gloo/0/at/1", 20), "here");
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(error_of([&] { client->get("gloo/0/met", 20); }),
+            "comm.verdict: rank 1 (pid 501) failed before its first step: no more (verdict id)");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  later.join();
 }
 
 TEST(ControlClient, FromTheEnvironment) {

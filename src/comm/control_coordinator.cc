@@ -18,6 +18,8 @@ constexpr double kMissed = 2;
 // What an answer to Ask may take.
 constexpr double kAnswer = 0.1;
 constexpr int kStrangersNamed = 5;
+// Of keys and values of ranks, so that one in a loop does not fill the memory.
+constexpr size_t kMostKept = size_t{64} << 20;
 
 bool same_secret(std::string_view a, std::string_view b) {
   unsigned differ = a.size() != b.size();
@@ -73,6 +75,10 @@ void ControlCoordinator::received(int link, const ControlMessage& message, doubl
     report(rank, left->at);
     rank.left = rank.exact = true;
     rank.left_at = time_;
+  } else if (const auto* put = std::get_if<ControlMessage::Put>(&message.is)) {
+    return this->put(link, *put, now);
+  } else if (const auto* get = std::get_if<ControlMessage::Get>(&message.is)) {
+    return this->get(link, get->key, now);
   } else if (const auto* preempted = std::get_if<ControlMessage::Preempted>(&message.is)) {
     if (std::exchange(preempted_, true)) return;
     send_all(message);
@@ -188,6 +194,33 @@ void ControlCoordinator::report(Rank& rank, const StageReport& at) {
   if (rank.at == at) return;
   rank.at = at;
   rank.since = time_;
+}
+
+// Several ranks may put one key, so that whoever is first says it for all.
+void ControlCoordinator::put(int link, const ControlMessage::Put& put, double now) {
+  if (values_.contains(put.key)) return;
+  if (!keep(link, put.key.size() + put.value.size(), now)) return;
+  values_[put.key] = put.value;
+  const auto waiting = wanted_.extract(put.key);
+  if (!waiting) return;
+  for (const int other : waiting.mapped()) send(other, {ControlMessage::Value{put.key, put.value}});
+}
+
+void ControlCoordinator::get(int link, const std::string& key, double now) {
+  if (const auto at = values_.find(key); at != values_.end())
+    return send(link, {ControlMessage::Value{key, at->second}});
+  std::vector<int>& waiting = wanted_[key];
+  if (std::ranges::find(waiting, link) != waiting.end()) return;
+  if (keep(link, key.size() + sizeof link, now)) waiting.push_back(link);
+}
+
+bool ControlCoordinator::keep(int link, size_t bytes, double now) {
+  if (kept_ + bytes > kMostKept) {
+    garbled(link, cat("ranks leave at most ", kMostKept, " bytes of keys and values for each other"), now);
+    return false;
+  }
+  kept_ += bytes;
+  return true;
 }
 
 void ControlCoordinator::check_facts() {

@@ -101,6 +101,9 @@ class ControlCoordinator {
   void join(int link, const ControlMessage::Join& join);
   void refuse(int link, std::string_view why);
   void report(Rank& rank, const StageReport& at);
+  void put(int link, const ControlMessage::Put& put, double now);
+  void get(int link, const std::string& key, double now);
+  bool keep(int link, size_t bytes, double now);
   void check_facts();
   void send(int link, ControlMessage message);
   void send_all(const ControlMessage& message);
@@ -128,7 +131,10 @@ class ControlCoordinator {
   double warn_after_;
   std::optional<double> decide_at_;
   bool asked_again_ = false;
-  std::optional<double> differ_at_;  // facts do, since then
+  std::optional<double> differ_at_;                 // facts do, since then
+  std::map<std::string, std::string> values_;       // what ranks have left for each other
+  std::map<std::string, std::vector<int>> wanted_;  // links that wait for these
+  size_t kept_ = 0;                                 // bytes of both
   bool preempted_ = false;
   std::optional<RunVerdict> verdict_;
   std::vector<ControlAction> actions_;

@@ -71,6 +71,39 @@ TEST(ControlJoining, ASignalIsPassedOnOnce) {
   for (const int rank : {0, 1, 2}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Preempted{SIGTERM}});
 }
 
+TEST(ControlJoining, WhatARankLeavesIsThereForAll) {
+  ScriptedRun run(3);
+  run.say(1, {Message::Get{"a"}});
+  run.say(2, {Message::Get{"a"}});
+  run.say(2, {Message::Get{"a"}});
+  run.take();
+  EXPECT_EQ(run.sent[1].size(), 1u) << "it waits";
+  run.say(0, {Message::Put{"b", "1"}});
+  run.say(0, {Message::Put{"a", "2"}});
+  run.say(1, {Message::Put{"a", "3"}});
+  run.say(0, {Message::Get{"a"}});
+  run.take();
+  for (const int rank : {0, 1, 2}) {
+    EXPECT_EQ(run.sent[rank].size(), 2u) << rank;
+    EXPECT_TRUE(run.sent[rank].back() == (Message{Message::Value{"a", "2"}})) << rank;
+  }
+}
+
+TEST(ControlJoining, OneThatLeavesValuesWithoutEndIsCutOff) {
+  ScriptedRun run(2);
+  const std::string value(kLongestValue, 'x');
+  for (size_t i = 0; i < (size_t{64} << 20) / kLongestValue - 1; ++i)
+    run.say(0, {Message::Put{cat("key", i), value}});
+  run.take();
+  EXPECT_TRUE(run.closed.empty());
+  run.say(0, {Message::Put{"one", value}});
+  run.say(0, {Message::Put{"more", value}});
+  run.take();
+  EXPECT_EQ(run.closed, std::vector<int>{0});
+  EXPECT_EQ(run.warnings.at(0),
+            "rank 0 is cut off: ranks leave at most 67108864 bytes of keys and values for each other");
+}
+
 // Programs that know nothing of each other are no run.
 TEST(ControlJoining, WithoutAnyWhoJoinedThereIsNoVerdict) {
   ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});

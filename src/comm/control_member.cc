@@ -22,6 +22,8 @@ void ControlMember::received(const ControlMessage& message, const StageReport& a
     if (!over_) out_.push_back({ControlMessage::Beat{seen(at)}});
   } else if (std::holds_alternative<ControlMessage::Agreed>(message.is)) {
     agreed_ = true;
+  } else if (const auto* value = std::get_if<ControlMessage::Value>(&message.is)) {
+    if (const auto at = values_.find(value->key); at != values_.end()) at->second = value->value;
   } else if (const auto* preempted = std::get_if<ControlMessage::Preempted>(&message.is)) {
     if (preemption_ == 0) preemption_ = preempted->signal;
   } else if (const auto* given_up = std::get_if<ControlMessage::GivenUp>(&message.is)) {
@@ -56,6 +58,19 @@ void ControlMember::left(const StageReport& at) {
 
 void ControlMember::preempted(int signal) {
   if (!over_) out_.push_back({ControlMessage::Preempted{signal}});
+}
+
+void ControlMember::put(const std::string& key, const std::string& value) {
+  out_.push_back({ControlMessage::Put{key, value}});
+}
+
+void ControlMember::want(const std::string& key) {
+  if (values_.try_emplace(key).second) out_.push_back({ControlMessage::Get{key}});
+}
+
+const std::string* ControlMember::value(const std::string& key) const {
+  const auto at = values_.find(key);
+  return at != values_.end() && at->second ? &*at->second : nullptr;
 }
 
 std::vector<ControlMessage> ControlMember::take() { return std::exchange(out_, {}); }

@@ -33,6 +33,9 @@ class ControlMember {
   void failed(const std::string& text, FailureCause cause, const StageReport& at);
   void left(const StageReport& at);
   void preempted(int signal);
+  void put(const std::string& key, const std::string& value);
+  // Asks for it, once.
+  void want(const std::string& key);
 
   // To be sent, in order, since the last call.
   std::vector<ControlMessage> take();
@@ -40,6 +43,8 @@ class ControlMember {
   bool described() const { return described_; }
   // All ranks have said the same facts.
   bool agreed() const { return agreed_; }
+  // What some rank has put, when it has come; null.
+  const std::string* value(const std::string& key) const;
   // Of the coordinator; of this rank alone where that is gone or does not take it, with an empty id.
   const std::optional<RunVerdict>& verdict() const { return verdict_; }
   // The first signal that any rank got; 0: none.
@@ -54,6 +59,7 @@ class ControlMember {
   bool welcome_ = false, over_ = false, described_ = false, agreed_ = false;
   int preemption_ = 0;
   std::optional<RunVerdict> verdict_;
+  std::map<std::string, std::optional<std::string>> values_;  // by key; nothing: asked for
   std::vector<ControlMessage> out_;
 };
 

@@ -48,6 +48,24 @@ TEST(ControlMember, BeatsEachSecondAndWhenAsked) {
   EXPECT_TRUE(member.take() == only({Message::Beat{kInStep}}));
 }
 
+TEST(ControlMember, AsksForAKeyOnceAndKeepsItsValue) {
+  ControlMember member = welcomed();
+  member.put("a", "1");
+  EXPECT_TRUE(member.take() == only({Message::Put{"a", "1"}}));
+  EXPECT_EQ(member.value("a"), nullptr);
+  member.want("b");
+  member.want("b");
+  EXPECT_TRUE(member.take() == only({Message::Get{"b"}}));
+  EXPECT_EQ(member.value("b"), nullptr);
+  member.received({Message::Value{"b", ""}}, kInStep);
+  member.received({Message::Value{"c", "nobody asked"}}, kInStep);
+  member.want("b");
+  EXPECT_TRUE(member.take().empty());
+  ASSERT_NE(member.value("b"), nullptr);
+  EXPECT_EQ(*member.value("b"), "");
+  EXPECT_EQ(member.value("c"), nullptr);
+}
+
 TEST(ControlMember, TheComparisonOfFactsIsItsFirstCollective) {
   ControlMember member = welcomed();
   member.describe({{"a", "1"}});

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/digits.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "espalier/error.h"
@@ -34,6 +35,22 @@ E enum_of(const std::string_view (&names)[kCount], std::string_view word) {
 
 std::string short_text(const std::string& text, size_t most = kLongestText) { return text.substr(0, most); }
 
+// JSON holds no bytes.
+std::string hex_of(std::string_view bytes, std::string_view what, size_t most) {
+  if (bytes.size() > most)
+    throw ValueError("control.size", cat(what, " of ranks has at most ", most, " bytes, not ", bytes.size()));
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (const char c : bytes) {
+    out += kDigits[static_cast<uint8_t>(c) >> 4];
+    out += kDigits[static_cast<uint8_t>(c) & 15];
+  }
+  return out;
+}
+std::string key_hex(const std::string& key) { return hex_of(key, "a key", kLongestKey); }
+std::string value_hex(const std::string& value) { return hex_of(value, "a value", kLongestValue); }
+
 // Reads a member of a message; what is not there is an error.
 class Fields {
  public:
@@ -51,6 +68,21 @@ class Fields {
   }
   int small(const char* key) const { return static_cast<int>(number(key, -1, INT32_MAX)); }
   const Json& object(const char* key) const { return of(key, &Json::is_object); }
+  std::string bytes(const char* key, size_t most) const {
+    const std::string hex = text(key);
+    std::string out(hex.size() / 2, '\0');
+    bool good = hex.size() % 2 == 0 && out.size() <= most;
+    for (size_t i = 0; good && i < hex.size(); ++i) {
+      const char c = hex[i];
+      const bool letter = c >= 'a' && c <= 'f';
+      good = letter || is_digit(c);
+      out[i / 2] = static_cast<char>(out[i / 2] << 4 | (letter ? c - 'a' + 10 : c - '0'));
+    }
+    if (!good)
+      throw FormatError("control.message",
+                        cat("a message has no hexadecimal digits of at most ", most, " bytes as ", key));
+    return out;
+  }
 
  private:
   const Json& of(const char* key, bool (Json::*is)() const noexcept) const {
@@ -93,6 +125,13 @@ struct Writer {
   }
   Json operator()(const Message::Left& of) const { return {{"is", "left"}, {"at", json_of(of.at)}}; }
   Json operator()(const Message::Preempted& of) const { return {{"is", "preempted"}, {"signal", of.signal}}; }
+  Json operator()(const Message::Put& of) const {
+    return {{"is", "put"}, {"key", key_hex(of.key)}, {"value", value_hex(of.value)}};
+  }
+  Json operator()(const Message::Get& of) const { return {{"is", "get"}, {"key", key_hex(of.key)}}; }
+  Json operator()(const Message::Value& of) const {
+    return {{"is", "value"}, {"key", key_hex(of.key)}, {"value", value_hex(of.value)}};
+  }
   Json operator()(const Message::Welcome&) const { return {{"is", "welcome"}}; }
   Json operator()(const Message::Refused& of) const {
     return {{"is", "refused"}, {"why", short_text(of.why)}};
@@ -133,6 +172,15 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
      }},
     {"left", [](const Fields& fields) { return Message{Message::Left{read_report(fields.object("at"))}}; }},
     {"preempted", [](const Fields& fields) { return Message{Message::Preempted{fields.small("signal")}}; }},
+    {"put",
+     [](const Fields& fields) {
+       return Message{Message::Put{fields.bytes("key", kLongestKey), fields.bytes("value", kLongestValue)}};
+     }},
+    {"get", [](const Fields& fields) { return Message{Message::Get{fields.bytes("key", kLongestKey)}}; }},
+    {"value",
+     [](const Fields& fields) {
+       return Message{Message::Value{fields.bytes("key", kLongestKey), fields.bytes("value", kLongestValue)}};
+     }},
     {"welcome", [](const Fields&) { return Message{Message::Welcome{}}; }},
     {"refused", [](const Fields& fields) { return Message{Message::Refused{fields.text("why")}}; }},
     {"ask", [](const Fields&) { return Message{Message::Ask{}}; }},

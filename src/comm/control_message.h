@@ -84,7 +84,20 @@ struct ControlMessage {
     int signal = 0;
     bool operator==(const Preempted&) const = default;
   };
+  // Texts that ranks leave for each other; of any bytes.
+  struct Put {
+    std::string key, value;
+    bool operator==(const Put&) const = default;
+  };
+  struct Get {  // answered when it has been put
+    std::string key;
+    bool operator==(const Get&) const = default;
+  };
   // From the coordinator.
+  struct Value {
+    std::string key, value;
+    bool operator==(const Value&) const = default;
+  };
   struct Welcome {
     bool operator==(const Welcome&) const = default;
   };
@@ -103,16 +116,19 @@ struct ControlMessage {
     bool operator==(const GivenUp&) const = default;
   };
 
-  std::variant<Join, Beat, Facts, Failed, Left, Preempted, Welcome, Refused, Ask, Agreed, GivenUp> is;
+  std::variant<Join, Beat, Facts, Failed, Left, Preempted, Put, Get, Value, Welcome, Refused, Ask, Agreed,
+               GivenUp>
+      is;
   bool operator==(const ControlMessage&) const = default;
 };
 
 // A frame: the bytes of the rest (4, little-endian), the version (1), the message as JSON.
 inline constexpr uint8_t kControlVersion = 1;
 inline constexpr size_t kMostFrame = size_t{1} << 16;  // bytes behind the first four
+inline constexpr size_t kLongestKey = 512, kLongestValue = size_t{24} << 10;
 
 // Texts are cut to 8 KiB, and what is no UTF-8 in them becomes U+FFFD. Raises ValueError[control.size] for
-// facts that do not fit into a frame.
+// facts that do not fit into a frame, and for longer keys and values than kLongestKey and kLongestValue.
 std::string frame_of(const ControlMessage& message);
 
 // Takes bytes as they come and gives messages.

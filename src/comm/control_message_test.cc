@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "comm/ranks_test.h"
 
 namespace espalier {
 namespace {
@@ -19,6 +20,9 @@ std::vector<Message> all_messages() {
           {Message::Failed{"ValueError: bad", FailureCause::kMismatch, kAt}},
           {Message::Left{{Stage::kEnd, 9, 18, ""}}},
           {Message::Preempted{15}},
+          {Message::Put{"a/0", std::string("\0\xff\"\n", 4)}},
+          {Message::Get{std::string("\x80/\0", 3)}},
+          {Message::Value{"", ""}},
           {Message::Welcome{}},
           {Message::Refused{"no"}},
           {Message::Ask{}},
@@ -70,6 +74,24 @@ TEST(ControlMessage, LongAndForeignTextFits) {
   EXPECT_EQ(rule_of([&] { frame_of({Message::Facts{facts}}); }), "control.size");
 }
 
+TEST(ControlMessage, KeysAndValuesAreBounded) {
+  const std::string key(kLongestKey, '\xff'), value(kLongestValue, '\0');
+  for (const Message& message : {Message{Message::Put{key, value}}, Message{Message::Value{key, value}}}) {
+    ControlReader reader;
+    reader.add(frame_of(message));
+    EXPECT_TRUE(reader.next() == message);
+  }
+  EXPECT_EQ(error_of([&] {
+              frame_of({Message::Put{key, value + "x"}});
+            }),
+            "control.size: a value of ranks has at most 24576 bytes, not 24577");
+  EXPECT_EQ(error_of([&] { frame_of({Message::Get{key + "x"}}); }),
+            "control.size: a key of ranks has at most 512 bytes, not 513");
+  ControlReader reader;
+  reader.add(frame_around(cat("{\"is\":\"get\",\"key\":\"", std::string(2 * kLongestKey + 2, 'a'), "\"}")));
+  EXPECT_EQ(rule_of([&] { reader.next(); }), "control.message");
+}
+
 TEST(ControlMessage, WhatIsNoFrameIsRefused) {
   const auto rule = [](const std::string& bytes) {
     ControlReader reader;
@@ -92,7 +114,9 @@ TEST(ControlMessage, WhatIsNoFrameIsRefused) {
         "{\"is\":\"facts\",\"facts\":{\"a\":1}}",
         "{\"is\":\"given up\",\"id\":\"a\",\"kind\":\"other\",\"rank\":1,\"text\":\"\"}",
         "{\"is\":\"left\",\"at\":{\"stage\":\"sleep\",\"number\":1,\"collectives\":1,\"collective\":\"\"}}",
-        "{\"is\":\"left\",\"at\":{\"stage\":\"end\",\"number\":1,\"collectives\":-1,\"collective\":\"\"}}"})
+        "{\"is\":\"left\",\"at\":{\"stage\":\"end\",\"number\":1,\"collectives\":-1,\"collective\":\"\"}}",
+        "{\"is\":\"get\"}", "{\"is\":\"get\",\"key\":\"abc\"}", "{\"is\":\"get\",\"key\":\"aX\"}",
+        "{\"is\":\"get\",\"key\":\"aB\"}", "{\"is\":\"put\",\"key\":\"ab\"}"})
     EXPECT_EQ(rule(frame_around(text)), "control.message") << text;
   EXPECT_EQ(rule(frame_of({Message::Ask{}}).substr(0, 16)), "nothing");
 }

@@ -48,7 +48,7 @@ class Wire {
 class KeyStore {
  public:
   virtual ~KeyStore() = default;
-  // Keys are written once. Any bytes.
+  // Of a key that is put twice, by whomever, the first counts. Any bytes. Both functions: any thread.
   virtual void put(const std::string& key, const std::string& value) = 0;
   // Waits until somebody has put it. Raises RunError[comm.join] after the time that the store has for it,
   // [comm.verdict] where the run is given up.
