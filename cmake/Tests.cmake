@@ -54,6 +54,10 @@ foreach(room IN LISTS test_rooms)
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_command)
     add_dependencies(test_${room} espalier_command)
   endif()
+  # Loaded by name.
+  if(room MATCHES "^(comm|dist|train)$" AND engines)
+    add_dependencies(test_${room} ${engines})
+  endif()
   gtest_discover_tests(test_${room}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60

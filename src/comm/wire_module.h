@@ -1,4 +1,6 @@
-// Loading an engine: a shared object beside the program, which needs packages that not every machine has.
+// Loading an engine: a shared object, espalier_gloo.so, which needs packages that not every machine has. It
+// is searched beside the program, in ../lib/espalier of there, and where the library is installed; where
+// ESPALIER_MODULES names a folder, in that alone. It stays loaded.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,278 @@
+#include "comm/wire.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/rule_of_test.h"
+#include "comm/control_server.h"
+#include "comm/ranks_test.h"
+#include "comm/wire_module.h"
+#include "comm/wire_rank_test.h"
+
+namespace espalier {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Children, with what they print in files.
+class Children {
+ public:
+  Children() {
+    std::string pattern = testing::TempDir() + "/espalier-wire-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~Children() {
+    for (const auto& [pid, status] : pids_)
+      if (!status) ::kill(pid, SIGKILL), ::waitpid(pid, nullptr, 0);
+    fs::remove_all(folder_);
+  }
+  void start(std::vector<std::string> words, const std::map<std::string, std::string>& variables) {
+    std::vector<std::string> environment;
+    for (char** at = environ; *at; ++at) environment.emplace_back(*at);
+    for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+    const auto pointers = [](std::vector<std::string>& of) {
+      std::vector<char*> out;
+      for (std::string& word : of) out.push_back(word.data());
+      out.push_back(nullptr);
+      return out;
+    };
+    posix_spawn_file_actions_t files;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_addopen(&files, 1, file(pids_.size()).c_str(), O_CREAT | O_WRONLY | O_APPEND,
+                                       0600);
+    ::posix_spawn_file_actions_adddup2(&files, 1, 2);
+    pid_t pid = -1;
+    ASSERT_EQ(::posix_spawnp(&pid, words[0].c_str(), &files, nullptr, pointers(words).data(),
+                             pointers(environment).data()),
+              0);
+    ::posix_spawn_file_actions_destroy(&files);
+    pids_.emplace_back(pid, std::nullopt);
+  }
+  // The status of one, as waitpid gives it; nothing while it runs.
+  std::optional<int> status(size_t child) {
+    auto& [pid, status] = pids_[child];
+    int found = 0;
+    if (!status && ::waitpid(pid, &found, WNOHANG) == pid) status = found;
+    return status;
+  }
+  std::string text(size_t child) const {
+    std::ostringstream out;
+    out << std::ifstream(file(child)).rdbuf();
+    return out.str();
+  }
+  size_t size() const { return pids_.size(); }
+
+ private:
+  std::string file(size_t child) const { return cat(folder_, "/", child, ".txt"); }
+  std::string folder_;
+  std::vector<std::pair<pid_t, std::optional<int>>> pids_;
+};
+
+std::vector<std::string> rank_words() {
+  return {fs::read_symlink("/proc/self/exe").string(), "--gtest_color=no", "--gtest_also_run_disabled_tests",
+          "--gtest_filter=WireRank.DISABLED_Runs"};
+}
+
+constexpr std::string_view kPassed = "[  PASSED  ] 1 test.";
+int count_of(std::string_view word, std::string_view text) {
+  int out = 0;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++out;
+  return out;
+}
+
+// Three ranks over gloo, with a server for their keys; `expected` is the status of each, -1: it is not
+// awaited.
+void run_gloo(const std::string& name, const std::vector<int>& expected,
+              std::vector<std::string>* said = nullptr) {
+  ControlServer server(cat("unix:@espalier-wire-", ::getpid(), "-", name),
+                       {.world = static_cast<int>(expected.size()), .secret = "secret", .id = "id"});
+  Children children;
+  for (size_t rank = 0; rank < expected.size(); ++rank)
+    children.start(rank_words(), {{"TEST_WIRE_ENGINE", "gloo"},
+                                  {"TEST_WIRE_CASE", name},
+                                  {"ESPALIER_CONTROL", server.address()},
+                                  {"ESPALIER_SECRET", "secret"},
+                                  {"ESPALIER_RANK", std::to_string(rank)},
+                                  {"ESPALIER_WORLD", std::to_string(expected.size())}});
+  const auto all_done = [&] {
+    bool out = true;
+    for (size_t rank = 0; rank < expected.size(); ++rank)
+      out &= expected[rank] == -1 || children.status(rank).has_value();
+    return out;
+  };
+  const auto begin = WireClock::now();
+  while (!all_done() && seconds_since(begin) < 60) {
+    pollfd ready{server.descriptor(), POLLIN, 0};
+    ::poll(&ready, 1, 20);
+    server.serve();
+    server.take_news();
+  }
+  for (size_t rank = 0; rank < expected.size(); ++rank) {
+    if (said) said->push_back(children.text(rank));
+    if (expected[rank] == -1) continue;
+    EXPECT_EQ(children.status(rank).value_or(-1), expected[rank]) << children.text(rank);
+    if (expected[rank] != 0) continue;
+    EXPECT_EQ(count_of(kPassed, children.text(rank)), 1) << children.text(rank);
+  }
+}
+
+// Skips where the module is not there.
+#define NEEDS_ENGINE(name) \
+  if (std::string why_not; !has_wire(name, &why_not)) GTEST_SKIP() << why_not
+
+TEST(GlooWire, ThreeRanksExchangeMessagesOfAllSizesSlow) {
+  NEEDS_ENGINE("gloo");
+  run_gloo("exchange", {0, 0, 0});
+}
+
+TEST(GlooWire, AWaitEndsWhenItIsToldTo) {
+  NEEDS_ENGINE("gloo");
+  run_gloo("aborted", {0, 0, 0});
+}
+
+TEST(GlooWire, OneThatIsKilledBreaksTheWaitsOfOthersSlow) {
+  NEEDS_ENGINE("gloo");
+  std::vector<std::string> said;
+  run_gloo("killed", {0, SIGKILL, 0}, &said);
+  for (const size_t rank : {0u, 2u})
+    EXPECT_NE(said.at(rank).find("why: rank 1: "), std::string::npos) << said[rank];
+}
+
+TEST(GlooWire, OneThatIsStoppedKeepsNobodyFromEnding) {
+  NEEDS_ENGINE("gloo");
+  run_gloo("stopped", {0, -1, 0});
+}
+
+TEST(GlooWire, TwentyJoinsLeaveNothingSlow) {
+  NEEDS_ENGINE("gloo");
+  run_gloo("joins", {0, 0, 0});
+}
+
+TEST(GlooWire, StrangersWhoComeWhileItJoinsAreOutlivedSlow) {
+  NEEDS_ENGINE("gloo");
+  run_gloo("disturbed", {0, 0, 0});
+}
+
+// Keys in this process alone.
+class OwnKeys : public KeyStore {
+ public:
+  void put(const std::string& key, const std::string& value) override { values_.try_emplace(key, value); }
+  std::string get(const std::string& key) override {
+    if (const auto at = values_.find(key); at != values_.end()) return at->second;
+    throw RunError("comm.join", cat("nobody has put ", key));
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+TEST(GlooWire, WhatCannotBeJoinedIsAnErrorThatSaysWhy) {
+  NEEDS_ENGINE("gloo");
+  OwnKeys keys;
+  const auto error = [&](const std::string& interface) {
+    return error_of(
+        [&] { load_wire("gloo", {.rank = 1, .world = 2, .store = &keys, .interface = interface}); });
+  };
+  EXPECT_EQ(error("127.0.0.1"), "comm.join: nobody has put /gloo/0/at/0");
+  const std::string begin = "comm.join: rank 1 of 2 cannot join over gloo: ";
+  EXPECT_EQ(error(""), begin + "no interface or address is given to listen at");
+  EXPECT_TRUE(error("eth77").starts_with(
+      begin + "\"eth77\" is no interface with an address, and no address; interfaces are lo"));
+  EXPECT_TRUE(error("192.0.2.77").starts_with(begin)) << error("192.0.2.77");
+}
+
+// `mpirun` with three ranks that run the case; gives what they print.
+std::string run_mpi(const std::string& name, int expected, std::vector<std::string> options = {"-n", "3"}) {
+  Children children;
+  std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe"};
+  words.insert(words.end(), options.begin(), options.end());
+  for (const std::string& word : rank_words()) words.push_back(word);
+  children.start(words, {{"TEST_WIRE_ENGINE", "mpi"}, {"TEST_WIRE_CASE", name}});
+  const auto begin = WireClock::now();
+  while (!children.status(0) && seconds_since(begin) < 100) sleep_ms(20);
+  if (expected >= 0) {
+    EXPECT_EQ(children.status(0).value_or(-1), expected) << children.text(0);
+  }
+  EXPECT_TRUE(children.status(0)) << "it hangs: " << children.text(0);
+  return children.text(0);
+}
+#define NEEDS_MPIRUN   \
+  NEEDS_ENGINE("mpi"); \
+  if (std::system("command -v mpirun > /dev/null") != 0) GTEST_SKIP() << "no mpirun (openmpi-bin)"
+
+TEST(MpiWire, ThreeRanksExchangeMessagesOfAllSizesSlow) {
+  NEEDS_MPIRUN;
+  const std::string text = run_mpi("exchange", 0);
+  EXPECT_EQ(count_of(kPassed, text), 3) << text;
+}
+
+TEST(MpiWire, AWaitEndsWhenItIsToldToSlow) {
+  NEEDS_MPIRUN;
+  const std::string text = run_mpi("aborted", -1);
+  EXPECT_EQ(text.find("Failure"), std::string::npos) << text;
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_NE(text.find(cat("rank ", rank, " was told: rank ", (rank + 1) % 3, ": it was told to end")),
+              std::string::npos)
+        << text;
+}
+
+TEST(MpiWire, AnotherWorldThanTheRunsIsRefused) {
+  NEEDS_MPIRUN;
+  // Without a launcher MPI is alone.
+  Children children;
+  children.start(rank_words(), {{"TEST_WIRE_ENGINE", "mpi"},
+                                {"TEST_WIRE_CASE", "exchange"},
+                                {"OMPI_COMM_WORLD_RANK", "0"},
+                                {"SLURM_JOB_ID", "7"},
+                                {"OMPI_COMM_WORLD_SIZE", "3"}});
+  const auto begin = WireClock::now();
+  while (!children.status(0) && seconds_since(begin) < 60) sleep_ms(20);
+  const std::string text = children.text(0);
+  EXPECT_NE(text.find("MPI says that this is rank 0 of 1, and the run that it is rank 0 of 3"), text.npos)
+      << text;
+  EXPECT_NE(text.find("srun --mpi=pmix"), text.npos) << text;
+}
+
+TEST(WireModule, WhatIsMissingIsNamed) {
+  const std::string folder = testing::TempDir() + "/espalier-no-modules";
+  fs::create_directories(folder);
+  ::setenv("ESPALIER_MODULES", folder.c_str(), 1);
+  std::string gloo, mpi;
+  EXPECT_FALSE(has_wire("gloo", &gloo));
+  EXPECT_FALSE(has_wire("mpi", &mpi));
+  EXPECT_EQ(gloo, cat("the engine gloo is not there: it is built where libgloo-dev is installed, as "
+                      "espalier_gloo.so, and searched in ",
+                      folder));
+  EXPECT_EQ(
+      mpi, cat("the engine mpi is not there: it is built where libopenmpi-dev and openmpi-bin are installed, "
+               "as espalier_mpi.so, and searched in ",
+               folder));
+  EXPECT_EQ(error_of([] { load_wire("gloo", {}); }), "comm.engine: " + gloo);
+  std::ofstream(folder + "/espalier_gloo.so") << "no module";
+  EXPECT_EQ(rule_of([] { load_wire("gloo", {}); }), "comm.engine");
+  EXPECT_FALSE(has_wire("gloo", &gloo));
+  EXPECT_NE(gloo.find(folder + "/espalier_gloo.so"), gloo.npos) << gloo;
+  ::unsetenv("ESPALIER_MODULES");
+  fs::remove_all(folder);
+  for (const char* name : {"", "shm", "gloo2", "../gloo"}) {
+    EXPECT_EQ(rule_of([&] { load_wire(name, {}); }), "comm.engine") << name;
+    EXPECT_EQ(rule_of([&] { has_wire(name); }), "comm.engine") << name;
+  }
+}
+
+}  // namespace
+}  // namespace espalier
