@@ -1,0 +1,140 @@
+// The files of deploy/, held against those who read them.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "dist/cluster.h"
+#include "dist/host_slots.h"
+
+namespace espalier {
+namespace {
+
+using Deployed = std::map<std::string, std::string>;
+
+// What a command writes, and how it ends.
+std::pair<std::string, int> answer_of(const std::string& command) {
+  std::string out;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  char part[4096];
+  while (const size_t bytes = std::fread(part, 1, sizeof part, pipe)) out.append(part, bytes);
+  return {out, ::pclose(pipe)};
+}
+
+// Those that resolve() asks for.
+std::set<std::string> variables_read(const Deployed& variables, ResolvedPlace* place = nullptr) {
+  std::set<std::string> out = {"ESPALIER_THREADS"};  // of the pool of threads
+  const ResolvedPlace found = resolve([&](const std::string& name) {
+    out.insert(name);
+    const auto at = variables.find(name);
+    return at == variables.end() ? std::nullopt : std::optional<std::string>(at->second);
+  });
+  if (place) *place = found;
+  return out;
+}
+
+std::set<std::string> matches_in(const std::string& text, const std::string& pattern) {
+  std::set<std::string> out;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at) out.insert((*at)[1]);
+  return out;
+}
+
+TEST(Deploy, Hostfile) {
+  EXPECT_EQ(to_string(parse_hostfile(posix_env().read_file("deploy/hostfile"))), "node1:4,node2:4");
+}
+
+TEST(Deploy, SlurmScript) {
+  EXPECT_EQ(answer_of("bash -n deploy/slurm.sh 2>&1"), (std::pair<std::string, int>{"", 0}));
+  const std::string text = posix_env().read_file("deploy/slurm.sh");
+  EXPECT_EQ(matches_in(text, "\n#SBATCH --([a-z-]+)="),
+            (std::set<std::string>{"job-name", "nodes", "ntasks-per-node", "cpus-per-task", "time", "signal",
+                                   "open-mode", "output"}));
+  // sbatch stops reading them at the first command.
+  EXPECT_EQ(matches_in(text.substr(text.find("\nset ")), "(#SBATCH)").size(), 0u);
+  const std::set<std::string> read =
+      variables_read({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}});
+  std::string sentence = text.substr(text.find("# Workers find each other by"));
+  sentence.resize(sentence.find(". For engine"));
+  const std::set<std::string> named = matches_in(sentence, "(SLURM_[A-Z_]+)");
+  EXPECT_EQ(named.size(), 4u);
+  for (const std::string& name : named) EXPECT_TRUE(read.contains(name)) << name;
+  for (const std::string& name : matches_in(text, "export (ESPALIER_[A-Z]+)="))
+    EXPECT_TRUE(read.contains(name)) << name;
+}
+
+TEST(Deploy, SlurmScriptIsOneThatSbatchKnows) {
+  const auto [help, code] = answer_of("sbatch --help 2>/dev/null");
+  if (code != 0) GTEST_SKIP() << "sbatch is not there (slurm-client)";
+  for (const std::string& option :
+       matches_in(posix_env().read_file("deploy/slurm.sh"), "\n#SBATCH --([a-z-]+)"))
+    EXPECT_NE(help.find("--" + option), std::string::npos) << option;
+}
+
+TEST(Deploy, JobSet) {
+  if (answer_of("python3 -c 'import yaml' 2>&1").second != 0)
+    GTEST_SKIP() << "python3 has no yaml (python3-yaml)";
+  const auto [text, code] = answer_of(
+      "python3 -c 'import json, yaml; "
+      "print(json.dumps(list(yaml.safe_load_all(open(\"deploy/jobset.yaml\")))))'");
+  ASSERT_EQ(code, 0);
+  const auto documents = nlohmann::json::parse(text);
+  ASSERT_EQ(documents.size(), 2u);
+  const auto &service = documents[0], &set = documents[1];
+  EXPECT_EQ(service["kind"], "Service");
+  EXPECT_EQ(service["spec"]["clusterIP"], "None");
+  EXPECT_EQ(set["apiVersion"], "jobset.x-k8s.io/v1alpha2");
+  EXPECT_EQ(set["kind"], "JobSet");
+  const std::string name = set["metadata"]["name"], subdomain = set["spec"]["network"]["subdomain"];
+  EXPECT_EQ(service["metadata"]["name"], subdomain);
+  EXPECT_EQ(service["spec"]["selector"]["jobset.sigs.k8s.io/jobset-name"], name);
+
+  // The keys that a cluster knows at these places; it drops others without a word.
+  const auto known = [](const nlohmann::json& object, const std::set<std::string>& keys) {
+    for (const auto& [key, value] : object.items()) EXPECT_TRUE(keys.contains(key)) << key;
+  };
+  known(set["spec"],
+        {"network", "failurePolicy", "replicatedJobs", "successPolicy", "startupPolicy", "suspend"});
+  known(set["spec"]["network"], {"enableDNSHostnames", "publishNotReadyAddresses", "subdomain"});
+  known(set["spec"]["failurePolicy"], {"maxRestarts", "restartStrategy", "rules"});
+  ASSERT_EQ(set["spec"]["replicatedJobs"].size(), 1u);
+  const auto& replicated = set["spec"]["replicatedJobs"][0];
+  known(replicated, {"name", "replicas", "template"});
+  const auto& job = replicated["template"]["spec"];
+  known(job, {"completionMode", "parallelism", "completions", "backoffLimit", "template"});
+  EXPECT_EQ(job["completionMode"], "Indexed");
+  EXPECT_EQ(replicated["replicas"], 1);
+  const int pods = job["completions"];
+  EXPECT_EQ(job["parallelism"], pods);
+
+  const auto& container = job["template"]["spec"]["containers"][0];
+  Deployed variables;
+  for (const auto& variable : container["env"]) variables[variable["name"]] = variable["value"];
+  EXPECT_EQ(variables["ESPALIER_PODS"], cat(pods));
+  EXPECT_EQ(cat(container["ports"][0]["containerPort"].get<int>()), variables["ESPALIER_PORT"]);
+  EXPECT_EQ(container["resources"]["limits"]["cpu"], variables["ESPALIER_THREADS"]);
+  for (int pod = 0; pod < pods; ++pod) {
+    variables["JOB_COMPLETION_INDEX"] = cat(pod);  // by Kubernetes
+    ResolvedPlace found;
+    const std::set<std::string> read = variables_read(variables, &found);
+    for (const auto& [variable, value] : variables) EXPECT_TRUE(read.contains(variable)) << variable;
+    EXPECT_EQ(found.place.source, "Kubernetes");
+    EXPECT_EQ(found.place.rank, pod);
+    EXPECT_EQ(found.place.world, pods);
+    // As JobSet names its pods.
+    const std::string host =
+        cat(name, "-", replicated["name"].get<std::string>(), "-0-", pod, ".", subdomain);
+    EXPECT_EQ(found.place.hosts[static_cast<size_t>(pod)], host);
+  }
+}
+
+}  // namespace
+}  // namespace espalier
