@@ -1,9 +1,10 @@
-// Mutated lists of hosts, TF_CONFIGs and environments: refused with a ValueError, or places in their range
-// and names that are read as themselves.
+// Mutated lists of hosts, hostfiles, TF_CONFIGs and environments: refused with a ValueError, or places in
+// their range and names that are read as themselves.
 #include "dist/cluster.h"
 
 #include <sstream>
 
+#include "dist/host_slots.h"
 #include "dist/node_list.h"
 #include "dist/tf_config.h"
 #include "espalier/error.h"
@@ -43,6 +44,14 @@ bool accept(const std::string& bytes) {
         out && static_cast<size_t>(out->rank()) >= out->training().size())
       throw InternalError("a task that is none of its cluster");
   });
+  const bool hosts = take([&] {
+    const std::vector<HostSlots> list = parse_host_slots(bytes);
+    if (parse_host_slots(to_string(list)) != list) throw InternalError("hosts that are other hosts");
+  });
+  const bool file = take([&] {
+    const std::vector<HostSlots> list = parse_hostfile(bytes);
+    if (parse_host_slots(to_string(list)) != list) throw InternalError("lines that are other hosts");
+  });
   std::map<std::string, std::string> variables{{"TF_CONFIG", bytes}};
   std::istringstream lines(bytes);
   for (std::string line; std::getline(lines, line);) {
@@ -61,7 +70,7 @@ bool accept(const std::string& bytes) {
     }
     if (out.warning().empty() != out.others.empty()) throw InternalError("a warning of nothing");
   });
-  return nodes || counts || config || place;
+  return nodes || counts || config || hosts || file || place;
 }
 
 }  // namespace
@@ -71,6 +80,8 @@ int main(int argc, char** argv) {
       "n[01-03,7],m2",
       "rack[1-2]n[01-02],gpu-node-7.cluster.example.org",
       "2(x3),1",
+      "a:2,b.example.org:16,10.0.0.3",
+      "# two\na slots=2\n  b:3  # as Horovod\nc\n",
       R"({"cluster": {"chief": ["a:2222"], "worker": ["a:2223", "[::1]:2"]}, "task": {"type": "worker", "index": 1}})",
       R"({"cluster": {}, "task": {}, "environment": "cloud"})",
       "RANK=1\nWORLD_SIZE=2\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nMASTER_ADDR=n1\nMASTER_PORT=29500\n"
@@ -84,7 +95,9 @@ int main(int argc, char** argv) {
       "PMI_RANK=2\nPMI_SIZE=3\n",
       "ESPALIER_RANK=0\nESPALIER_WORLD=2\nESPALIER_COORDINATOR=[fd00::1]:7\nPMIX_RANK=1\n"};
   return fuzz::run(argc, argv, "fuzz_cluster", seeds,
-                   {"[",
+                   {"slots=",
+                    "#",
+                    "[",
                     "]",
                     "-",
                     ",",

@@ -2,6 +2,7 @@
 #include "dist/doctor.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,7 @@ using DoctorJson = nlohmann::ordered_json;
 
 struct DoctorFlags {
   DoctorPlan plan;
-  std::string hosts, hostfile;
+  std::optional<std::string> hosts, hostfile;
   std::vector<std::string> compare, program;
   Results results;
 };
@@ -97,10 +98,10 @@ void compare_files(const DoctorFlags& flags) {
 }
 
 void examine(DoctorFlags& flags) {
-  flags.results.keep({flags.hostfile});
+  flags.results.keep({flags.hostfile.value_or("")});
   if (!flags.compare.empty()) return compare_files(flags);
-  if (!flags.hosts.empty()) flags.plan.hosts = parse_host_slots(flags.hosts);
-  if (!flags.hostfile.empty()) flags.plan.hosts = parse_hostfile(posix_env().read_file(flags.hostfile));
+  if (flags.hosts) flags.plan.hosts = parse_host_slots(*flags.hosts);
+  if (flags.hostfile) flags.plan.hosts = parse_hostfile(posix_env().read_file(*flags.hostfile));
   const std::vector<std::string>& words = called_words();
   if (const auto mark = std::ranges::find(words, "--"); mark != words.end())
     flags.plan.program = {mark + 1, words.end()};

@@ -12,6 +12,7 @@ namespace espalier {
 namespace {
 
 constexpr int kMostSlots = 65536;
+constexpr size_t kMostHosts = 4096;  // each is held against all before it
 constexpr std::string_view kBlanks = " \t\r";
 
 std::string_view without_blanks(std::string_view text) {
@@ -50,6 +51,8 @@ void add_host(std::vector<HostSlots>& hosts, const std::optional<HostSlots>& hos
                      "a:2,b:2");
   if (std::ranges::find(hosts, host->host, &HostSlots::host) != hosts.end())
     throw ValueError("launch.hosts", cat(where, "host ", shortened(host->host), " comes twice"));
+  if (hosts.size() == kMostHosts)
+    throw ValueError("launch.hosts", cat(where, "more than ", kMostHosts, " hosts"));
   hosts.push_back(*host);
 }
 

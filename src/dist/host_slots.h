@@ -14,7 +14,7 @@ struct HostSlots {
 };
 
 // "a:2,b:2"; a host without a number has one slot. Raises ValueError[launch.hosts] with the part that is
-// none, for a host that comes twice, and for none.
+// none, for a host that comes twice, for none, and for more than 4096.
 std::vector<HostSlots> parse_host_slots(std::string_view list);
 // Lines "a slots=2", as Open MPI has them, "a:2", as Horovod, or "a"; blanks around them, and what is behind
 // a #, do not count. Raises ValueError[launch.hosts] with the number of the line.
