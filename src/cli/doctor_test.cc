@@ -164,7 +164,7 @@ TEST(DoctorVerb, WhatRanksSayIsHeldAgainstEachOther) {
     EXPECT_EQ(call_doctor(cat("--compare ", write_file(folder + "/wrong", wrong))).code, 2) << wrong;
 }
 
-TEST(DoctorVerb, SlowRanksOfMpirun) {
+TEST(DoctorVerb, RanksOfMpirun) {
   if (!can_run("mpirun --version")) GTEST_SKIP() << "mpirun is not there (openmpi-bin)";
   const std::string folder = fresh_folder("doctor-mpirun");
   const Outcome run =
