@@ -64,7 +64,7 @@ nlohmann::ordered_json record_of(const LaunchOutcome& outcome) {
       }
       ranks.push_back({{"rank", rank},
                        {"pid", seen.pid},
-                       {"end", to_string(seen.end)},
+                       {"end", seen.end ? to_string(*seen.end) : "its host was lost"},
                        {"doing", seen.doing},
                        {"collectives", collectives}});
     }

@@ -7,6 +7,7 @@
 #include "dist/launch_process.h"
 #include "dist/launch_ranks.h"
 #include "dist/launch_signals.h"
+#include "dist/launch_start.h"
 #include "espalier/error.h"
 
 namespace espalier {

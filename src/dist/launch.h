@@ -36,7 +36,8 @@ struct LaunchOptions {
 struct LaunchRecord {
   struct Rank {
     int64_t pid = 0;
-    ProcessEnd end;
+    std::string host = {};                      // "" where all are of this one
+    std::optional<ProcessEnd> end = {};         // none: its host was lost before
     std::string doing;                          // "waiting for input in step 8"; "" where it has not joined
     std::vector<CollectiveRecord> collectives;  // the last 64, the oldest first
   };

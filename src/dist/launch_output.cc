@@ -56,11 +56,15 @@ void LaunchOutput::pass_on() {
   line_.clear();
 }
 
-void LaunchOutput::finish() {
+void LaunchOutput::catch_up() {
   // Not more than this: who has left its rank's group may write for ever.
   int left = 0;
   if (from_ && ::ioctl(from_.get(), FIONREAD, &left) != 0) left = 0;
   for (; from_ && left > 0; left -= static_cast<int>(kReadBytes)) pass_on();
+}
+
+void LaunchOutput::finish() {
+  catch_up();
   from_ = ControlFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   pass_on();
 }

@@ -42,7 +42,9 @@ class LaunchOutput {
   bool may_read() const { return !to_->full(); }
   // Passes on what is there; at the end the rest.
   void pass_on();
-  // The same for what has been written so far, and no more.
+  // The same for what has been written so far.
+  void catch_up();
+  // The same, and no more comes.
   void finish();
   // Oldest first, without ends of lines; of one that was overwritten by \r the last text.
   const std::deque<std::string>& last_lines() const { return last_; }
