@@ -33,7 +33,8 @@ Heard hear(const std::string& bytes, size_t piece) {
 }
 
 void coordinate(const Heard& heard) {
-  ControlCoordinator coordinator({.world = 3, .secret = "s", .id = "id"});
+  ControlCoordinator coordinator(
+      {.world = 3, .secret = "s", .id = "id", .limits = {}, .hosts = {{"a", 0, 1}, {"b", 1, 2}}});
   double now = 0;
   for (int link = 0; link < 3; ++link) {
     coordinator.started(link, link + 1, now);
@@ -89,6 +90,12 @@ int main(int argc, char** argv) {
       joins + frame_of({Message::Get{"a/1"}}) + frame_of({Message::Put{"a/1", std::string("\0\xff", 2)}}) +
           frame_of({Message::Put{"a/1", ""}}) + frame_of({Message::Get{"a/1"}}) +
           frame_of({Message::Value{"a/1", "x"}}),
+      // Agents on the first two links.
+      frame_of({Message::HostJoin{"s", 0, "a", 0, 1}}) + frame_of({Message::HostJoin{"s", 1, "b", 1, 2}}) +
+          join(2) + frame_of({Message::RankStarted{0, 4}}) + frame_of({Message::RankStarted{2, 5}}) +
+          frame_of({Message::Beat{at}}) + frame_of({Message::RankEnded{0, {false, 3}}}) +
+          frame_of({Message::RankStopped{2, true}}) + frame_of({Message::Beat{at}}) +
+          frame_of({Message::Beat{at}}) + frame_of({Message::RankEnded{2, {true, SIGKILL}, at, "no data"}}),
       frame_of({Message::Welcome{}}) + frame_of({Message::Refused{"no"}}) + frame_of({Message::Ask{}}) +
           frame_of({Message::Agreed{}}) +
           frame_of({Message::GivenUp{{"id", VerdictKind::kSilent, -1, "rank 3 is silent"}}})};

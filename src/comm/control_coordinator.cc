@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "comm/control_secret.h"
 #include "comm/control_text.h"
 
 namespace espalier {
@@ -21,13 +22,6 @@ constexpr int kStrangersNamed = 5;
 // Of keys and values of ranks, so that one in a loop does not fill the memory.
 constexpr size_t kMostKept = size_t{64} << 20;
 
-bool same_secret(std::string_view a, std::string_view b) {
-  unsigned differ = a.size() != b.size();
-  for (size_t i = 0; i < a.size(); ++i)
-    differ |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 1 : b[i % b.size()]);
-  return differ == 0;
-}
-
 // What a process may die of because another rank did.
 bool may_follow(const ProcessEnd& end) {
   return !end.by_signal || end.number == SIGABRT || end.number == SIGTERM || end.number == SIGPIPE;
@@ -38,6 +32,7 @@ bool may_follow(const ProcessEnd& end) {
 ControlCoordinator::ControlCoordinator(Options options)
     : options_(std::move(options)),
       ranks_(static_cast<size_t>(options_.world)),
+      hosts_(options_.hosts.size()),
       warn_after_(options_.limits.warn) {}
 
 void ControlCoordinator::pass(double now) {
@@ -54,7 +49,12 @@ void ControlCoordinator::received(int link, const ControlMessage& message, doubl
   pass(now);
   if (strangers_.contains(link)) {
     if (const auto* join = std::get_if<ControlMessage::Join>(&message.is)) return this->join(link, *join);
+    if (const auto* join = std::get_if<ControlMessage::HostJoin>(&message.is)) return this->join(link, *join);
     return refuse(link, "its first message does not say who it is");
+  }
+  if (const auto host = host_of_.find(link); host != host_of_.end()) {
+    if (!hear_host(host->second, message, now)) garbled(link, "it says what no agent says", now);
+    return;
   }
   const auto at = rank_of_.find(link);
   if (at == rank_of_.end()) return;
@@ -92,9 +92,12 @@ void ControlCoordinator::received(int link, const ControlMessage& message, doubl
 void ControlCoordinator::garbled(int link, std::string_view why, double now) {
   pass(now);
   if (strangers_.contains(link)) return refuse(link, why);
-  const auto at = rank_of_.find(link);
-  if (at == rank_of_.end()) return;
-  actions_.push_back({ControlAction::Warn{cat("rank ", at->second, " is cut off: ", why)}});
+  const auto at = rank_of_.find(link), host = host_of_.find(link);
+  if (at == rank_of_.end() && host == host_of_.end()) return;
+  const std::string whose = at == rank_of_.end()
+                                ? cat("host ", options_.hosts[static_cast<size_t>(host->second)].name)
+                                : cat("rank ", at->second);
+  actions_.push_back({ControlAction::Warn{cat(whose, " is cut off: ", why)}});
   actions_.push_back({ControlAction::Close{link}});
   lost(link, now);
 }
@@ -102,6 +105,12 @@ void ControlCoordinator::garbled(int link, std::string_view why, double now) {
 void ControlCoordinator::lost(int link, double now) {
   pass(now);
   strangers_.erase(link);
+  if (const auto host = host_of_.find(link); host != host_of_.end()) {
+    hosts_[static_cast<size_t>(host->second)].link = -1;
+    hosts_[static_cast<size_t>(host->second)].lost_at = time_;
+    host_of_.erase(host);
+    return suspect();
+  }
   const auto at = rank_of_.find(link);
   if (at == rank_of_.end()) return;
   Rank& rank = ranks_[static_cast<size_t>(at->second)];
@@ -161,6 +170,11 @@ std::vector<ControlAction> ControlCoordinator::take() { return std::exchange(act
 
 int ControlCoordinator::joined() const {
   return static_cast<int>(std::ranges::count_if(ranks_, &Rank::joined));
+}
+
+std::optional<StageReport> ControlCoordinator::report_of(int number) const {
+  const Rank& rank = ranks_[static_cast<size_t>(number)];
+  return rank.joined ? std::optional(rank.at) : std::nullopt;
 }
 
 void ControlCoordinator::join(int link, const ControlMessage::Join& join) {
@@ -288,6 +302,9 @@ std::optional<ControlCoordinator::Evidence> ControlCoordinator::against(int numb
 // The strongest first.
 std::vector<ControlCoordinator::Evidence> ControlCoordinator::evidence() const {
   std::vector<Evidence> out;
+  for (size_t host = 0; host < hosts_.size(); ++host) {
+    if (const auto found = against_host(static_cast<int>(host))) out.push_back(*found);
+  }
   if (joined() == 0) return out;  // programs that know nothing of each other
   // With the facts of all it is known who is the odd one.
   const bool all_given = std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.facts.has_value(); });
@@ -327,7 +344,10 @@ void ControlCoordinator::decide() {
   if (found.empty()) return;  // it has come back
   verdict_ = sentence(found[0]);
   send_all({ControlMessage::GivenUp{*verdict_}});
-  actions_.push_back({ControlAction::GiveUp{*verdict_}});
+  for (const Host& host : hosts_) {
+    if (host.link >= 0) send(host.link, {ControlMessage::GivenUp{*verdict_}});
+  }
+  actions_.push_back({ControlAction::GiveUp{*verdict_, found[0].host}});
 }
 
 }  // namespace espalier

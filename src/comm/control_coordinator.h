@@ -20,6 +20,7 @@ struct ControlLimits {
   double warn = 10;      // without progress; each warning doubles it
   double stalled = 300;  // without progress
   double join = 5;       // from a connection to its first message
+  double host = 60;      // until each host must have joined
 };
 
 struct ControlAction {
@@ -35,11 +36,27 @@ struct ControlAction {
   };
   struct GiveUp {  // comes once; all ranks that are there have been told
     RunVerdict verdict;
+    int host = -1;  // that is gone
   };
   struct Preempt {  // a rank got this signal; all ranks have been told
     int rank = -1, signal = 0;
   };
-  std::variant<Send, Close, Warn, GiveUp, Preempt> is;
+  struct Started {  // of a rank of another host, as are these
+    int rank = -1;
+    int64_t pid = 0;
+  };
+  struct Ended {
+    int rank = -1;
+    ProcessEnd end;
+    std::string lines = {};
+  };
+  std::variant<Send, Close, Warn, GiveUp, Preempt, Started, Ended> is;
+};
+
+// A host whose agent looks after ranks first, first + 1, ...
+struct ControlHost {
+  std::string name;
+  int first = 0, count = 0;
 };
 
 // Times are seconds of one clock that does not go back. A link is a number of the caller's for a connection,
@@ -51,6 +68,7 @@ class ControlCoordinator {
     std::string secret = {};
     std::string id = {};  // of the verdict
     ControlLimits limits = {};
+    std::vector<ControlHost> hosts = {};  // none where the launcher looks after all ranks itself
   };
   explicit ControlCoordinator(Options options);
 
@@ -65,15 +83,20 @@ class ControlCoordinator {
   // `last` is what the engine says it did at its end, where somebody knows.
   void ended(int rank, const ProcessEnd& end, const std::optional<StageReport>& last, double now);
   void stopped(int rank, bool is_stopped, double now);
+  // The process that the launcher started for this host.
+  void agent_ended(int host, const ProcessEnd& end, double now);
   // Time has passed; at least each 100 ms. A caller who is late is no evidence against a rank.
   void tick(double now);
 
   // Those since the last call, in order.
   std::vector<ControlAction> take();
   const std::optional<RunVerdict>& verdict() const { return verdict_; }
-  bool is_rank(int link) const { return rank_of_.contains(link); }
+  // A rank's or a host's.
+  bool is_known(int link) const { return rank_of_.contains(link) || host_of_.contains(link); }
   // Ranks that have been here.
   int joined() const;
+  // What this rank does; nothing where it has not been here.
+  std::optional<StageReport> report_of(int rank) const;
 
  private:
   struct Rank {
@@ -91,14 +114,29 @@ class ControlCoordinator {
     bool alive() const { return joined && !left && !failed && !end && !lost_at; }
     bool waits() const { return alive() && at.stage == Stage::kCollective; }
   };
+  struct Host {
+    int link = -1;
+    bool joined = false;
+    double seen = 0;
+    std::optional<ProcessEnd> end;
+    std::optional<double> ended_at, lost_at;
+  };
   struct Evidence {
     VerdictKind kind;
     double when;
     int rank;
+    int host = -1;
   };
 
   void pass(double now);
   void join(int link, const ControlMessage::Join& join);
+  void join(int link, const ControlMessage::HostJoin& join);
+  // Whether it is a message of this host's.
+  bool hear_host(int host, const ControlMessage& message, double now);
+  bool has_ranks_left(int host) const;
+  std::optional<Evidence> against_host(int host) const;
+  std::string host_sentence(const Evidence& of) const;
+  int host_of(int rank) const;
   void refuse(int link, std::string_view why);
   void report(Rank& rank, const StageReport& at);
   void put(int link, const ControlMessage::Put& put, double now);
@@ -124,6 +162,8 @@ class ControlCoordinator {
   std::vector<Rank> ranks_;
   std::map<int, double> strangers_;  // links that have not said who they are, and since when
   std::map<int, int> rank_of_;       // links
+  std::vector<Host> hosts_;
+  std::map<int, int> host_of_;  // links
   int refused_ = 0;
   // The clock, but for times in which nobody called.
   double time_ = 0;

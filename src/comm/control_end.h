@@ -14,6 +14,7 @@ struct ProcessEnd {
   bool by_signal = false;
   int number = 0;  // the signal, or the status
 
+  bool operator==(const ProcessEnd&) const = default;
   bool is_failure() const { return by_signal || (number != 0 && number != kPreemptedStatus); }
   // What a shell calls it: the status, or 128 + the signal.
   int code() const { return by_signal ? 128 + number : number; }

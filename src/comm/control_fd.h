@@ -22,6 +22,8 @@ class ControlFd {
   // -1: none.
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
+  // Nobody's from here on.
+  int release() { return std::exchange(number_, -1); }
   void close() {
     if (number_ >= 0) ::close(std::exchange(number_, -1));
   }

@@ -22,8 +22,8 @@ constexpr JsonLimits kFrameLimits{.bytes = kMostFrame, .levels = 4, .keys = 1000
 constexpr std::string_view kStages[] = {"start",    "input",    "trace", "step", "collective",
                                         "callback", "evaluate", "save",  "end"};
 constexpr std::string_view kCauses[] = {"own", "others", "mismatch"};
-constexpr std::string_view kKinds[] = {"mismatch", "killed", "thrown", "ended",
-                                       "early",    "lost",   "silent", "stalled"};
+constexpr std::string_view kKinds[] = {"mismatch", "host", "killed", "thrown", "ended",
+                                       "early",    "lost", "silent", "stalled"};
 
 template <class E, size_t kCount>
 E enum_of(const std::string_view (&names)[kCount], std::string_view word) {
@@ -67,6 +67,7 @@ class Fields {
     return out;
   }
   int small(const char* key) const { return static_cast<int>(number(key, -1, INT32_MAX)); }
+  bool has(const char* key) const { return json_.contains(key); }
   const Json& object(const char* key) const { return of(key, &Json::is_object); }
   std::string bytes(const char* key, size_t most) const {
     const std::string hex = text(key);
@@ -132,6 +133,25 @@ struct Writer {
   Json operator()(const Message::Value& of) const {
     return {{"is", "value"}, {"key", key_hex(of.key)}, {"value", value_hex(of.value)}};
   }
+  Json operator()(const Message::HostJoin& of) const {
+    return {{"is", "host"},    {"secret", of.secret}, {"host", of.host},
+            {"name", of.name}, {"first", of.first},   {"count", of.count}};
+  }
+  Json operator()(const Message::RankStarted& of) const {
+    return {{"is", "rank started"}, {"rank", of.rank}, {"pid", of.pid}};
+  }
+  Json operator()(const Message::RankEnded& of) const {
+    Json out = {{"is", "rank ended"},
+                {"rank", of.rank},
+                {"signal", static_cast<int>(of.end.by_signal)},
+                {"number", of.end.number},
+                {"lines", short_text(of.lines)}};
+    if (of.last) out["last"] = json_of(*of.last);
+    return out;
+  }
+  Json operator()(const Message::RankStopped& of) const {
+    return {{"is", "rank stopped"}, {"rank", of.rank}, {"stopped", static_cast<int>(of.is_stopped)}};
+  }
   Json operator()(const Message::Welcome&) const { return {{"is", "welcome"}}; }
   Json operator()(const Message::Refused& of) const {
     return {{"is", "refused"}, {"why", short_text(of.why)}};
@@ -180,6 +200,28 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
     {"value",
      [](const Fields& fields) {
        return Message{Message::Value{fields.bytes("key", kLongestKey), fields.bytes("value", kLongestValue)}};
+     }},
+    {"host",
+     [](const Fields& fields) {
+       return Message{Message::HostJoin{fields.text("secret"), fields.small("host"), fields.text("name"),
+                                        fields.small("first"), fields.small("count")}};
+     }},
+    {"rank started",
+     [](const Fields& fields) {
+       return Message{Message::RankStarted{fields.small("rank"), fields.number("pid")}};
+     }},
+    {"rank ended",
+     [](const Fields& fields) {
+       Message::RankEnded out{fields.small("rank"),
+                              {fields.number("signal", 0, 1) == 1, fields.small("number")},
+                              {},
+                              short_text(fields.text("lines"))};
+       if (fields.has("last")) out.last = read_report(fields.object("last"));
+       return Message{out};
+     }},
+    {"rank stopped",
+     [](const Fields& fields) {
+       return Message{Message::RankStopped{fields.small("rank"), fields.number("stopped", 0, 1) == 1}};
      }},
     {"welcome", [](const Fields&) { return Message{Message::Welcome{}}; }},
     {"refused", [](const Fields& fields) { return Message{Message::Refused{fields.text("why")}}; }},

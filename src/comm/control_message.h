@@ -10,6 +10,8 @@
 
 #include <espalier/communicator.h>
 
+#include "comm/control_end.h"
+
 namespace espalier {
 
 // What a rank is doing.
@@ -24,6 +26,7 @@ struct StageReport {
 // Why a run is given up, in the order in which evidence counts.
 enum class VerdictKind : uint8_t {
   kMismatch,  // ranks do not run the same
+  kHost,      // a host is gone, with its ranks
   kKilled,    // a signal ended a rank
   kThrown,    // a rank cannot go on, and says why
   kEnded,     // a rank ended with a status of failure
@@ -93,6 +96,31 @@ struct ControlMessage {
     std::string key;
     bool operator==(const Get&) const = default;
   };
+  // From the agent of a host, which looks after the processes there. It beats, too.
+  struct HostJoin {
+    std::string secret;
+    int host = 0;              // its place in the launcher's list
+    std::string name;          // there
+    int first = 0, count = 0;  // its ranks
+    bool operator==(const HostJoin&) const = default;
+  };
+  struct RankStarted {
+    int rank = 0;
+    int64_t pid = 0;
+    bool operator==(const RankStarted&) const = default;
+  };
+  struct RankEnded {
+    int rank = 0;
+    ProcessEnd end;
+    std::optional<StageReport> last = {};  // what it did, where its board knows
+    std::string lines = {};                // the last of its standard error, for people
+    bool operator==(const RankEnded&) const = default;
+  };
+  struct RankStopped {
+    int rank = 0;
+    bool is_stopped = false;
+    bool operator==(const RankStopped&) const = default;
+  };
   // From the coordinator.
   struct Value {
     std::string key, value;
@@ -116,8 +144,8 @@ struct ControlMessage {
     bool operator==(const GivenUp&) const = default;
   };
 
-  std::variant<Join, Beat, Facts, Failed, Left, Preempted, Put, Get, Value, Welcome, Refused, Ask, Agreed,
-               GivenUp>
+  std::variant<Join, Beat, Facts, Failed, Left, Preempted, Put, Get, Value, HostJoin, RankStarted, RankEnded,
+               RankStopped, Welcome, Refused, Ask, Agreed, GivenUp>
       is;
   bool operator==(const ControlMessage&) const = default;
 };

@@ -22,6 +22,9 @@ inline StageReport waits_in(int64_t step, uint64_t collectives, const std::strin
 
 // A coordinator and the clock it sees.
 struct ScriptedRun {
+  // Nobody has joined.
+  struct Unjoined {};
+  ScriptedRun(Unjoined, ControlCoordinator::Options options) : coordinator(options), world(options.world) {}
   explicit ScriptedRun(int world, ControlLimits limits = {})
       : coordinator({.world = world, .secret = kSecret, .id = "id", .limits = limits}), world(world) {
     for (int i = 0; i < world; ++i) {
@@ -53,7 +56,14 @@ struct ScriptedRun {
       if (const auto* close = std::get_if<ControlAction::Close>(&action.is)) closed.push_back(close->link);
       if (const auto* warning = std::get_if<ControlAction::Warn>(&action.is))
         warnings.push_back(warning->text);
-      if (std::holds_alternative<ControlAction::GiveUp>(action.is)) ++given_up;
+      if (const auto* given = std::get_if<ControlAction::GiveUp>(&action.is)) {
+        ++given_up;
+        gone_host = given->host;
+      }
+      if (const auto* started = std::get_if<ControlAction::Started>(&action.is))
+        started_ranks += cat(started->rank, ":", started->pid, " ");
+      if (const auto* ended = std::get_if<ControlAction::Ended>(&action.is))
+        ended_ranks += cat(ended->rank, ":", ended->end, ":", ended->lines, " ");
       if (const auto* got = std::get_if<ControlAction::Preempt>(&action.is))
         preempted.push_back(cat(got->rank, ":", got->signal));
     }
@@ -66,7 +76,8 @@ struct ScriptedRun {
   std::map<int, std::vector<ControlMessage>> sent;
   std::vector<int> closed;
   std::vector<std::string> warnings, preempted;
-  int given_up = 0;
+  int given_up = 0, gone_host = -1;
+  std::string started_ranks, ended_ranks;
 };
 
 }  // namespace espalier

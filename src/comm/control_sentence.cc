@@ -6,20 +6,13 @@
 #include "comm/control_text.h"
 
 namespace espalier {
-namespace {
-
-// "5.2 s", "300 s".
-std::string seconds_text(double seconds) {
-  const auto tenths = static_cast<int64_t>(seconds * 10 + 1e-6);
-  if (tenths >= 100 || tenths % 10 == 0) return cat(tenths / 10, " s");
-  return cat(tenths / 10, ".", tenths % 10, " s");
-}
-
-}  // namespace
-
 std::string ControlCoordinator::who(int rank) const {
   const int64_t pid = ranks_[static_cast<size_t>(rank)].pid;
-  return cat("rank ", rank, pid > 0 ? cat(" (pid ", pid, ")") : std::string());
+  const int host = host_of(rank);
+  const std::string of_host =
+      host < 0 ? std::string() : cat("host ", options_.hosts[static_cast<size_t>(host)].name);
+  if (pid <= 0) return cat("rank ", rank, host < 0 ? "" : cat(" (", of_host, ")"));
+  return cat("rank ", rank, " (pid ", pid, host < 0 ? "" : ", ", of_host, ")");
 }
 
 std::vector<int> ControlCoordinator::waiting(int without) const {
@@ -35,6 +28,10 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
   const std::vector<int> waiting_ranks = waiting(of.rank);
   const std::string waited =
       waiting_ranks.empty() ? std::string() : cat("; ", ranks_text(waiting_ranks), " waited");
+  if (of.host >= 0) {
+    out.text = host_sentence(of);
+    return out;
+  }
   if (of.rank < 0) {
     out.text = shared_sentence(of, out.rank);
     return out;

@@ -25,7 +25,7 @@ constexpr uint64_t kListener = UINT64_MAX;
 ControlServer::ControlServer(std::string address, ControlCoordinator::Options options)
     : address_(std::move(address)),
       coordinator_(options),
-      most_links_(options.world + kStrangers),
+      most_links_(options.world + static_cast<int>(options.hosts.size()) + kStrangers),
       listener_(listen_at(address_)),
       ready_(::epoll_create1(EPOLL_CLOEXEC)) {
   epoll_event event = {};
@@ -67,7 +67,7 @@ void ControlServer::accept_all() {
 // is.
 void ControlServer::make_room() {
   const auto stranger = [&] {
-    return std::ranges::find_if(links_, [&](const auto& link) { return !coordinator_.is_rank(link.first); });
+    return std::ranges::find_if(links_, [&](const auto& link) { return !coordinator_.is_known(link.first); });
   };
   while (std::ssize(links_) >= most_links_) {
     const auto first = stranger();
@@ -75,7 +75,7 @@ void ControlServer::make_room() {
     const int number = first->first;
     read(number);
     act();
-    if (links_.contains(number) && !coordinator_.is_rank(number)) drop(number);
+    if (links_.contains(number) && !coordinator_.is_known(number)) drop(number);
   }
 }
 

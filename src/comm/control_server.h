@@ -30,10 +30,14 @@ class ControlServer {
   }
   void stopped(int rank, bool is_stopped) { coordinator_.stopped(rank, is_stopped, now()); }
 
-  // Warnings, the verdict, signals: what is not the server's own to do.
+  // Of the process that was started for this host.
+  void agent_ended(int host, const ProcessEnd& end) { coordinator_.agent_ended(host, end, now()); }
+
+  // Warnings, the verdict, signals, ranks of other hosts: what is not the server's own to do.
   std::vector<ControlAction> take_news() { return std::exchange(news_, {}); }
   const std::optional<RunVerdict>& verdict() const { return coordinator_.verdict(); }
   int joined() const { return coordinator_.joined(); }
+  std::optional<StageReport> report_of(int rank) const { return coordinator_.report_of(rank); }
 
  private:
   static double now();

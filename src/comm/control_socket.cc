@@ -21,6 +21,9 @@ namespace espalier {
 namespace {
 
 constexpr int kConnectMilliseconds = 10000;
+// What is sent is taken by the system on the other side within this time, or the other side is gone: a cable
+// that is cut says nothing. Whoever has nothing to send asks every few seconds whether anybody is there.
+constexpr int kDeadMilliseconds = 8000, kAskSeconds = 2;
 
 struct Place {
   sockaddr_storage address = {};
@@ -70,6 +73,18 @@ ControlFd socket_for(const Place& place) {
   return out;
 }
 
+// Accepted sockets have what the listening one has.
+void find_dead_peers(int socket) {
+  const auto set = [&](int level, int option, int value) {
+    ::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kAskSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kAskSeconds);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kDeadMilliseconds);
+}
+
 }  // namespace
 
 ControlFd listen_at(std::string& address) {
@@ -79,6 +94,7 @@ ControlFd listen_at(std::string& address) {
       ::listen(out.get(), SOMAXCONN) != 0)
     throw IoError("control.listen", cat("cannot listen at ", shortened(address), ": ", std::strerror(errno)));
   if (place.address.ss_family == AF_UNIX) return out;
+  find_dead_peers(out.get());
   sockaddr_storage got = {};
   socklen_t size = sizeof got;
   ::getsockname(out.get(), reinterpret_cast<sockaddr*>(&got), &size);
@@ -110,10 +126,7 @@ ControlFd connect_to(const std::string& address) {
   if (error != 0)
     throw IoError("control.connect",
                   cat("cannot reach the launcher at ", shortened(address), ": ", std::strerror(error)));
-  if (place.address.ss_family != AF_UNIX) {
-    const int on = 1;
-    ::setsockopt(out.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
+  if (place.address.ss_family != AF_UNIX) find_dead_peers(out.get());
   return out;
 }
 

@@ -28,6 +28,12 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return cat(ranks.size() == 1 ? "rank " : "ranks ", out);
 }
 
+std::string seconds_text(double seconds) {
+  const auto tenths = static_cast<int64_t>(seconds * 10 + 1e-6);
+  if (tenths >= 100 || tenths % 10 == 0) return cat(tenths / 10, " s");
+  return cat(tenths / 10, ".", tenths % 10, " s");
+}
+
 std::string stage_text(const StageReport& at) {
   const std::string text = kStageTexts[static_cast<size_t>(at.stage)];
   return text.ends_with(' ') ? cat(text, at.number) : text;

@@ -11,6 +11,8 @@ namespace espalier {
 
 // "rank 2", "ranks 0-2", "ranks 0, 2-5": in order.
 std::string ranks_text(const std::vector<int>& ranks);
+// "5.2 s", "300 s".
+std::string seconds_text(double seconds);
 // "in step 812", "waiting for input in step 8".
 std::string stage_text(const StageReport& at);
 // Facts by rank, of which some differ: "learning_rate is 0.1 on ranks 0-2 and 0.2 on rank 3", of the first

@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "comm/board_layout.h"
+#include "comm/control_fd.h"
 #include "comm/host.h"
 #include "comm/shared_memory.h"
 
@@ -51,21 +52,28 @@ std::shared_ptr<BoardLayout> map_board(int descriptor) {
 
 }  // namespace
 
-SharedSegments make_shared_segments(int world) {
+int make_board_segment(int world) {
   if (world < 1 || world > kMaxRanks)
-    throw ValueError("comm.world", cat(world, " ranks: one host takes 1 to ", kMaxRanks));
+    throw ValueError("comm.world", cat(world, " ranks: a run takes 1 to ", kMaxRanks));
+  ControlFd file(make_file("espalier-control"));
+  const size_t bytes = board_bytes(world);
+  reserve_file(file.get(), 0, bytes, shared_memory_request("the board of the ranks", bytes));
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED)
+    throw RunError("comm.memory", cat("no addresses for ", bytes, " bytes: ", std::strerror(errno)));
+  make_board(memory, world);
+  ::munmap(memory, bytes);
+  return file.release();
+}
+
+std::shared_ptr<Board> board_at(int descriptor) { return std::make_shared<Board>(map_board(descriptor)); }
+
+SharedSegments make_shared_segments(int world) {
   SharedSegments segments;
   try {
-    segments.control = make_file("espalier-control");
+    segments.control = make_board_segment(world);
     for (int rank = 0; rank < world; ++rank)
       segments.memory.push_back(make_file(cat("espalier-rank-", rank)));
-    const size_t bytes = board_bytes(world);
-    reserve_file(segments.control, 0, bytes, shared_memory_request("the board of the ranks", bytes));
-    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segments.control, 0);
-    if (memory == MAP_FAILED)
-      throw RunError("comm.memory", cat("no addresses for ", bytes, " bytes: ", std::strerror(errno)));
-    make_board(memory, world);
-    ::munmap(memory, bytes);
   } catch (...) {
     close_segments(segments);
     throw;
@@ -109,9 +117,7 @@ SharedSegments parse_shared_segments(std::string_view text) {
   return segments;
 }
 
-std::shared_ptr<Board> shm_board(const SharedSegments& segments) {
-  return std::make_shared<Board>(map_board(segments.control));
-}
+std::shared_ptr<Board> shm_board(const SharedSegments& segments) { return board_at(segments.control); }
 
 std::shared_ptr<Communicator> shm_communicator(const SharedSegments& segments, int rank, int world) {
   std::shared_ptr<BoardLayout> board = map_board(segments.control);

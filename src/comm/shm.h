@@ -35,6 +35,12 @@ SharedSegments parse_shared_segments(std::string_view text);
 // make_shared_segments() of this version of the library.
 std::shared_ptr<Board> shm_board(const SharedSegments& segments);
 
+// A board by itself, for ranks of which other hosts have some: it has a block of each, and those of this host
+// write into theirs. The descriptor is one that started programs get. Raises as make_shared_segments().
+int make_board_segment(int world);
+// Raises ValueError[comm.segments] unless it is of make_board_segment() of this version of the library.
+std::shared_ptr<Board> board_at(int descriptor);
+
 // This process as `rank`, once. It needs `segments` no longer: close them, so that no program started by this
 // one gets them. Raises ValueError[comm.segments], [comm.world] unless 0 <= rank < world and the segments are
 // of `world` ranks, RunError[comm.memory].

@@ -20,6 +20,7 @@
 
 #include "base/rule_of_test.h"
 #include "comm/board_layout.h"
+#include "comm/control_fd.h"
 #include "comm/ranks_test.h"
 #include "comm/shared_memory.h"
 
@@ -332,6 +333,18 @@ TEST(SharedSegments, TextGoesThereAndBack) {
     EXPECT_EQ(::fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0) << "started programs get it";
   close_segments(segments);
   EXPECT_EQ(segments.control, -1);
+}
+
+TEST(SharedSegments, ABoardByItselfHasABlockOfEachRank) {
+  const ControlFd file(make_board_segment(5));
+  const std::shared_ptr<Board> one = board_at(file.get()), other = board_at(file.get());
+  EXPECT_EQ(one->world(), 5);
+  EXPECT_EQ(one->stage_of(4).since_ns, 0);
+  one->abort("over");
+  EXPECT_EQ(other->verdict(), "over");
+  EXPECT_EQ(::fcntl(file.get(), F_GETFD) & FD_CLOEXEC, 0) << "started programs get it";
+  EXPECT_EQ(rule_of([] { make_board_segment(257); }), "comm.world");
+  EXPECT_EQ(rule_of([] { board_at(1000); }), "comm.segments");
 }
 
 TEST(SharedSegments, OtherTextsAreRefused) {
