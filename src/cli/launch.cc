@@ -1,4 +1,4 @@
-// espalier launch: a program as several ranks on this host.
+// espalier launch: a program as several ranks, on this host or several.
 #include "dist/launch.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 
 struct LaunchFlags {
   LaunchOptions launch;
-  std::string engine = "shm", stall_after = "300s", record;
+  std::string hosts, hostfile, engine = "auto", stall_after = "300s", record;
+  bool names_engine = false;
   std::vector<std::string> program;
 };
 
@@ -62,11 +63,12 @@ nlohmann::ordered_json record_of(const LaunchOutcome& outcome) {
                                {"began_seconds_ago", seconds_ago(one.arrived_ns)},
                                {"done_seconds_ago", one.done_ns ? Json(seconds_ago(one.done_ns)) : Json()}});
       }
-      ranks.push_back({{"rank", rank},
-                       {"pid", seen.pid},
-                       {"end", seen.end ? to_string(*seen.end) : "its host was lost"},
-                       {"doing", seen.doing},
-                       {"collectives", collectives}});
+      Json& one = ranks.emplace_back(Json{{"rank", rank}});
+      if (!seen.host.empty()) one["host"] = seen.host;
+      one.update({{"pid", seen.pid},
+                  {"end", seen.end ? to_string(*seen.end) : "its host was lost"},
+                  {"doing", seen.doing},
+                  {"collectives", collectives}});
     }
     Json verdict;
     if (start.verdict)
@@ -78,11 +80,48 @@ nlohmann::ordered_json record_of(const LaunchOutcome& outcome) {
   return {{"version", 1}, {"verb", "launch"}, {"code", code}, {"starts", starts}};
 }
 
+// Fills in where ranks run, from -n, --hosts and --hostfile.
+void choose_hosts(LaunchFlags& flags) {
+  LaunchOptions& launch = flags.launch;
+  if (flags.hosts.empty() && flags.hostfile.empty()) {
+    if (launch.ranks < 1) throw CLI::RequiredError("-n,--ranks");
+    return;
+  }
+  launch.hosts = flags.hosts.empty() ? read_hostfile(flags.hostfile) : parse_hosts(flags.hosts);
+  if (launch.ranks > 0) launch.hosts = take_ranks(launch.hosts, launch.ranks);
+  launch.ranks = 0;
+  for (const RunHost& host : launch.hosts) launch.ranks += host.ranks;
+}
+
+// What ranks talk through; the words say why.
+std::string choose_engine(LaunchFlags& flags) {
+  const size_t hosts = flags.launch.hosts.size();
+  std::string& engine = flags.engine;
+  if (engine == "mpi")
+    throw ValueError("launch.engine", "espalier launch starts no ranks of MPI",
+                     "mpirun -n N PROGRAM, or --engine gloo");
+  if (engine == "shm" && hosts > 1)
+    throw ValueError("launch.engine", cat("--engine shm is the memory of one host, and there are ", hosts),
+                     "--engine gloo");
+  if (engine == "gloo" && hosts == 0)
+    throw ValueError("launch.engine", "--engine gloo is for ranks of several hosts",
+                     "--hosts a:2,b:2, or leave --engine out");
+  if (engine == "auto") engine = hosts > 1 ? "gloo" : "shm";
+  if (engine == "shm") return "engine: shm (one host)";
+  flags.launch.engine = engine;
+  return hosts > 1 ? cat("engine: ", engine, " between ", hosts, " hosts, shm inside")
+                   : cat("engine: ", engine, " (one host)");
+}
+
 void launch_program(LaunchFlags& flags) {
+  choose_hosts(flags);
   flags.launch.program = program_words();
   flags.launch.stall_after = seconds_of(flags.stall_after);
   const auto say = [](const std::string& text) { say_aside(cat("espalier launch: ", text, "\n")); };
   flags.launch.say = say;
+  const bool is_auto = flags.engine == "auto";
+  const std::string engine = choose_engine(flags);
+  if (is_auto && (flags.names_engine || !flags.launch.hosts.empty())) say(engine);
   const auto keep = [&](const LaunchOutcome& outcome) {
     if (!flags.record.empty()) posix_env().write_file(flags.record, json_text(record_of(outcome)));
   };
@@ -107,6 +146,11 @@ constexpr const char* kLaunchExamples =
     "one sentence says which and what it was doing, the others are ended, and its\n"
     "last lines are shown. No rank outlives the launcher.\n"
     "\n"
+    "With --hosts the launcher starts this program on each host, by COMMAND. It has\n"
+    "to be there under the same path, as the folder and the program. Environment and\n"
+    "folder are this one's; HOME, TMPDIR and the like are the host's. Nobody has\n"
+    "standard input. Whatever ends the launcher or COMMAND ends the ranks.\n"
+    "\n"
     "Faults to try with --chaos, at the begin of a step, on the first start alone:\n"
     "  kill:2@step40     rank 2 ends by signal 9\n"
     "  stop:1@step60:5s  rank 1 stops for 5 s\n"
@@ -116,6 +160,7 @@ constexpr const char* kLaunchExamples =
     "Examples:\n"
     "  espalier launch -n 4 -- espalier train plan.toml --strategy multiworker\n"
     "  espalier launch -n 2 --prefix -- ./my_program --epochs 3\n"
+    "  espalier launch --hosts a:2,b:2 -- ./my_program\n"
     "  espalier launch -n 4 --restarts 3 --chaos kill:2@step40 -- ./my_program\n"
     "\n"
     "Exit codes: 0 all ranks ended with 0; 42 all have saved and gone because they\n"
@@ -127,14 +172,26 @@ constexpr const char* kLaunchExamples =
 
 void add_launch(CLI::App& app) {
   auto flags = std::make_shared<LaunchFlags>();
-  CLI::App* verb = app.add_subcommand("launch", "Run a program as several ranks on this host");
-  verb->add_option("-n,--ranks", flags->launch.ranks, "How many")
-      ->required()
+  CLI::App* verb = app.add_subcommand("launch", "Run a program as several ranks, on this host or several");
+  flags->launch.ranks = 0;
+  verb->add_option("-n,--ranks", flags->launch.ranks, "How many; with hosts at most all of theirs")
       ->check(number_from(int64_t{1}, LaunchOptions::kMostRanks));
+  CLI::Option* hosts =
+      verb->add_option("--hosts", flags->hosts, "Where, and how many on each: a:2,b:2")->type_name("LIST");
+  verb->add_option("--hostfile", flags->hostfile, "The same, a host a line: \"a slots=2\" or a:2")
+      ->type_name("FILE")
+      ->excludes(hosts);
+  verb->add_option("--agent", flags->launch.agent, "What starts a program on {host}")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+  verb->add_option("--interface", flags->launch.interface,
+                   "Of this host, to other hosts: eth0, or an address; by default what leads to them")
+      ->type_name("NAME");
   verb->add_flag("--prefix", flags->launch.prefix, "\"[rank 3] \" before each line of output");
-  verb->add_option("--engine", flags->engine, "What ranks talk through: shm, shared memory")
-      ->capture_default_str()
-      ->check(one_of_words({"shm"}));
+  CLI::Option* engine =
+      verb->add_option("--engine", flags->engine, "Between hosts: gloo; inside of one shm, shared memory")
+          ->capture_default_str()
+          ->check(one_of_words({"auto", "shm", "gloo", "mpi"}));
   verb->add_option("--restarts", flags->launch.restarts, "Start all again after a failure, so often")
       ->capture_default_str()
       ->check(number_from(int64_t{0}, 1000));
@@ -149,7 +206,10 @@ void add_launch(CLI::App& app) {
   verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
       ->type_name("-- PROGRAM ARGS");
   verb->footer(kLaunchExamples);
-  verb->callback([flags] { launch_program(*flags); });
+  verb->callback([flags, engine] {
+    flags->names_engine = engine->count() > 0;
+    launch_program(*flags);
+  });
 }
 
 }  // namespace espalier::cli

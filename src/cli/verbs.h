@@ -31,12 +31,13 @@ void add_verify_parity(CLI::App& app);
 void add_run(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_agent(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
 
 inline constexpr AddVerb kVerbs[] = {
     add_quickstart, add_train,    add_evaluate, add_check,  add_fairness, add_predict,       add_threshold,
     add_export,     add_quantize, add_import,   add_launch, add_doctor,   add_verify_parity, add_run,
-    add_graph,      add_data,     add_bench,    add_info,   add_lineage};
+    add_graph,      add_data,     add_bench,    add_info,   add_lineage,  add_agent};
 
 }  // namespace espalier::cli

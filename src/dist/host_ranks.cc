@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "comm/control_board.h"
+#include "comm/control_fd.h"
 #include "comm/shm.h"
 
 namespace espalier {
@@ -36,6 +37,11 @@ HostRanks::HostRanks(const Options& options, HostListener& listener)
   std::ranges::stable_sort(stops_, {}, &ChaosEvent::step);
   const OwnSegments shared(options.count);
   board_ = local_board_ = shm_board(shared.segments);
+  ControlFd world;
+  if (options.world_board) {
+    world = ControlFd(make_board_segment(options.world));
+    board_ = board_at(world.get());
+  }
   LaunchProcesses::Start start{.file = options.file, .words = options.words, .environment = {}};
   const auto set = [&](const char* name, const auto& value) {
     start.environment.push_back(cat(name, "=", value));
@@ -48,6 +54,7 @@ HostRanks::HostRanks(const Options& options, HostListener& listener)
     set("ESPALIER_LOCAL_RANK", i);
     set("ESPALIER_LOCAL_WORLD", options.count);
     set("ESPALIER_SEGMENTS", shared.segments);
+    if (world) set("ESPALIER_BOARD", world.get());
     start.in = rank == 0 && options.input && !::isatty(0) ? 0 : -1;
     start.by_lines = options.prefix || rank > 0;
     start.prefix = options.prefix ? cat("[rank ", rank, "] ") : std::string();

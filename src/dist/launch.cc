@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 
+#include <memory>
+
 #include "base/format.h"
 #include "dist/chaos.h"
+#include "dist/launch_hosts.h"
 #include "dist/launch_process.h"
 #include "dist/launch_ranks.h"
 #include "dist/launch_signals.h"
@@ -20,7 +23,7 @@ LaunchOutcome launch(const LaunchOptions& options) {
   if (!(options.stall_after > 0))
     throw ValueError("launch.stall", cat("a run is given up after more than 0 s, not ", options.stall_after));
   parse_chaos(options.chaos, options.ranks);
-  const std::string file = program_file(options.program[0]);
+  const std::string file = options.hosts.empty() ? program_file(options.program[0]) : std::string();
   // Descriptors of ours would take the place of a stream that is closed.
   for (int stream = 0; stream < 3; ++stream) {
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
@@ -29,12 +32,16 @@ LaunchOutcome launch(const LaunchOptions& options) {
   LaunchSignals signals;
   LaunchOutcome out;
   for (int restart = 0;; ++restart) {
-    LaunchRanks ranks(options, file, job, restart);
-    ranks.run(signals);
-    const LaunchRecord& record = out.starts.emplace_back(ranks.record());
+    std::unique_ptr<LaunchStart> ranks;
+    if (options.hosts.empty())
+      ranks = std::make_unique<LaunchRanks>(options, file, job, restart);
+    else
+      ranks = std::make_unique<LaunchHosts>(options, job, restart);
+    ranks->run(signals);
+    const LaunchRecord& record = out.starts.emplace_back(ranks->record());
     out.code = record.code;
     out.failure = record.failure;
-    if (out.failure.empty() || ranks.was_told_to_end() || restart >= options.restarts) return out;
+    if (out.failure.empty() || ranks->was_told_to_end() || restart >= options.restarts) return out;
     if (options.say)
       options.say(cat(out.failure, "\nall ranks start again, ", restart + 1, " of ", options.restarts));
   }

@@ -9,6 +9,7 @@
 #include "comm/board.h"
 #include "comm/control_end.h"
 #include "comm/control_message.h"
+#include "dist/host_list.h"
 
 namespace espalier {
 
@@ -28,6 +29,16 @@ struct LaunchOptions {
   double stall_after = 300;
   // Faults of the first start (dist/chaos.h).
   std::string chaos = {};
+  // Where ranks run, in order; then `ranks` is the sum of theirs. None: all on this host, and no agent.
+  std::vector<RunHost> hosts = {};
+  // What starts something on a host: words as of a shell, of which {host} becomes its name. Behind them stand
+  // the path of this program and the word "agent".
+  std::string agent = "ssh -o BatchMode=yes {host}";
+  // Where the launcher listens for ranks of other hosts: an interface or an address of this one; "": the one
+  // that leads to the first host. As an interface it is the engine's on hosts that have it, too.
+  std::string interface = {};
+  // Between hosts: "gloo"; "" where there is one.
+  std::string engine = {};
   // Takes warnings and what is done about failures, a sentence each.
   std::function<void(const std::string&)> say = {};
 };
@@ -68,13 +79,19 @@ struct LaunchOutcome {
 //   ESPALIER_SEGMENTS                          memory that they share (comm/shm.h)
 //   ESPALIER_CONTROL, ESPALIER_SECRET          for comm/control_client.h
 //   ESPALIER_CHAOS                             faults, on the first start
-// Rank 0 reads standard input unless that is a terminal, and its output is passed on byte by byte; that of
+// and over hosts
+//   ESPALIER_HOST, ESPALIER_HOST_SIZES         the number of its host, and the ranks of each: "2,2"
+//   ESPALIER_ENGINE, ESPALIER_ENGINE_ADDRESS   what hosts talk through, and the interface or address for it
+//   ESPALIER_BOARD                             the board of the run's ranks, where there is an engine
+//   ESPALIER_STALL_AFTER                       seconds
+// ESPALIER_SEGMENTS is of the ranks of one host. Over hosts nobody reads standard input; otherwise
+// rank 0 does unless that is a terminal, and its output is passed on byte by byte; that of
 // the others line by line. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP go to all ranks with their child
 // processes. When the run is given up, or a rank of programs that do not join its control fails, the others
 // get SIGTERM, and SIGKILL 2 s later. A run that got SIGINT, SIGTERM or SIGHUP is not started again. Nothing
 // that it started is left when it returns, nor when the calling thread is killed. Raises
-// ValueError[launch.ranks], [launch.words], [launch.stall], [chaos.*], IoError[launch.program],
-// [launch.start], [launch.output], StateError[launch.once], RunError[comm.memory].
+// ValueError[launch.ranks], [launch.words], [launch.stall], [launch.agent], [launch.interface], [chaos.*],
+// IoError[launch.program], [launch.start], [launch.output], StateError[launch.once], RunError[comm.memory].
 LaunchOutcome launch(const LaunchOptions& options);
 
 }  // namespace espalier

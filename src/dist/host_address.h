@@ -1,0 +1,21 @@
+// Addresses of this host.
+#pragma once
+
+#include <string>
+
+namespace espalier {
+
+// Of an interface ("eth0") or one of its addresses, as numbers; IPv4 before IPv6. Raises
+// ValueError[launch.interface] with those that there are.
+std::string address_of_interface(const std::string& name);
+bool has_interface(const std::string& name);
+// From which this host talks to that one; "" where that has no address, with the reason in `why`, or none
+// leads there.
+std::string address_towards(const std::string& host, std::string* why = nullptr);
+bool is_loopback(const std::string& address);
+// This side of a connection of the internet; "" of another.
+std::string local_address(int socket);
+// For control_socket.h: the port is the system's.
+std::string control_address(const std::string& address);
+
+}  // namespace espalier

@@ -1,0 +1,35 @@
+// The hosts of a run, and how many ranks each has.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+struct RunHost {
+  std::string name;
+  int ranks = 1;
+  bool operator==(const RunHost&) const = default;
+};
+
+// "a:2,b:2", "[fe80::1]:2"; a host without a number has one rank. Raises ValueError[launch.hosts] with the
+// part that is wrong: an empty name, one with other characters than letters, digits and ".-_:%@", a number
+// below 1, a host that comes twice, more than 256 ranks.
+std::vector<RunHost> parse_hosts(std::string_view text);
+// Of a file with one host a line: "NAME slots=N", as for mpirun and horovodrun, "NAME:N", or "NAME"; "#"
+// begins a comment. Raises the same, with the line, ValueError[launch.hosts] where there is none, IoError.
+std::vector<RunHost> read_hostfile(const std::string& path);
+// The first `ranks` of them, in order. Raises ValueError[launch.hosts] where they have fewer.
+std::vector<RunHost> take_ranks(const std::vector<RunHost>& hosts, int ranks);
+// "2,2".
+std::string host_sizes(const std::vector<RunHost>& hosts);
+
+// The words of a command as a shell splits them: blanks between them, quotes and backslashes around what
+// belongs together; nothing else means anything. Raises ValueError[launch.agent] where there is none, or a
+// quote is open.
+std::vector<std::string> split_words(std::string_view text);
+// The agent's command for this host: "{host}" in words is its name.
+std::vector<std::string> agent_words(std::string_view command, const std::string& host);
+
+}  // namespace espalier
