@@ -17,7 +17,7 @@ void ControlMember::received(const ControlMessage& message, const StageReport& a
   if (std::holds_alternative<ControlMessage::Welcome>(message.is)) {
     welcome_ = true;
   } else if (const auto* refused = std::get_if<ControlMessage::Refused>(&message.is)) {
-    give_up(cat("the launcher does not take this rank: ", refused->why));
+    give_up(cat(options_.coordinator, " does not take this rank: ", refused->why));
   } else if (std::holds_alternative<ControlMessage::Ask>(message.is)) {
     if (!over_) out_.push_back({ControlMessage::Beat{seen(at)}});
   } else if (std::holds_alternative<ControlMessage::Agreed>(message.is)) {
@@ -31,7 +31,7 @@ void ControlMember::received(const ControlMessage& message, const StageReport& a
   }
 }
 
-void ControlMember::lost() { give_up("the launcher is gone"); }
+void ControlMember::lost() { give_up(cat(options_.coordinator, " is gone")); }
 
 void ControlMember::tick(double now, const StageReport& at) {
   if (!begun_) return;

@@ -19,6 +19,7 @@ class ControlMember {
     int rank = 0, world = 1;
     int64_t pid = 0;
     std::string secret = {};
+    std::string coordinator = "the launcher";  // as errors call it
   };
   explicit ControlMember(Options options);
 

@@ -35,6 +35,11 @@ ControlServer::ControlServer(std::string address, ControlCoordinator::Options op
     throw IoError("control.listen", cat("cannot wait for ranks: ", std::strerror(errno)));
 }
 
+int ControlServer::ranks_here() const {
+  return static_cast<int>(
+      std::ranges::count_if(links_, [&](const auto& link) { return coordinator_.is_known(link.first); }));
+}
+
 double ControlServer::now() { return posix_env().steady_seconds(); }
 
 void ControlServer::serve() {

@@ -37,6 +37,8 @@ class ControlServer {
   std::vector<ControlAction> take_news() { return std::exchange(news_, {}); }
   const std::optional<RunVerdict>& verdict() const { return coordinator_.verdict(); }
   int joined() const { return coordinator_.joined(); }
+  // How many ranks are connected.
+  int ranks_here() const;
   std::optional<StageReport> report_of(int rank) const { return coordinator_.report_of(rank); }
 
  private:

@@ -66,6 +66,8 @@ int make_board_segment(int world) {
   return file.release();
 }
 
+std::shared_ptr<BoardLayout> board_layout_at(int descriptor) { return map_board(descriptor); }
+
 std::shared_ptr<Board> board_at(int descriptor) { return std::make_shared<Board>(map_board(descriptor)); }
 
 SharedSegments make_shared_segments(int world) {

@@ -40,6 +40,8 @@ std::shared_ptr<Board> shm_board(const SharedSegments& segments);
 int make_board_segment(int world);
 // Raises ValueError[comm.segments] unless it is of make_board_segment() of this version of the library.
 std::shared_ptr<Board> board_at(int descriptor);
+// What is behind it, for an engine.
+std::shared_ptr<BoardLayout> board_layout_at(int descriptor);
 
 // This process as `rank`, once. It needs `segments` no longer: close them, so that no program started by this
 // one gets them. Raises ValueError[comm.segments], [comm.world] unless 0 <= rank < world and the segments are

@@ -13,8 +13,11 @@
 #include <type_traits>
 
 #include "base/format.h"
+#include "base/sha256.h"
 #include "comm/control_board.h"
+#include "comm/local.h"
 #include "comm/shm.h"
+#include "comm/wire_module.h"
 #include "dist/late_signals.h"
 #include "espalier/error.h"
 
@@ -27,6 +30,9 @@ std::atomic<int> go_signal{0};
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLook{50};
 std::atomic<bool> has_worker{false};
+// How long ranks of other launchers look for rank 0, and without a word of the launcher for one that stalls.
+constexpr std::chrono::seconds kMeeting{60};
+constexpr double kStallAfter = 300;
 
 std::optional<std::string> variable_of_environment(const char* name) {
   const char* const value = std::getenv(name);
@@ -80,41 +86,156 @@ GoSignals::~GoSignals() {
   }
 }
 
-std::shared_ptr<Worker> Worker::from_environment() {
-  if (!variable_of_environment("ESPALIER_RANK") && !variable_of_environment("ESPALIER_WORLD") &&
-      !variable_of_environment("ESPALIER_SEGMENTS"))
-    return nullptr;
-  const int rank = required_number("ESPALIER_RANK"), world = required_number("ESPALIER_WORLD");
+std::shared_ptr<Worker> Worker::made(const std::function<Worker*()>& make) {
   if (has_worker.exchange(true))
     throw StateError("strategy.worker", "this process is a worker of its run already",
                      "make one MultiWorkerMirrored and keep it");
   try {
-    return std::shared_ptr<Worker>(new Worker(rank, world, required_variable("ESPALIER_SEGMENTS")));
+    return std::shared_ptr<Worker>(make());
   } catch (...) {
     has_worker = false;
     throw;
   }
 }
 
-Worker::Worker(int rank, int world, const std::string& segments)
-    : rank_(rank),
-      local_world_(variable_of_environment("ESPALIER_LOCAL_WORLD")
-                       ? std::max(required_number("ESPALIER_LOCAL_WORLD"), 1)
-                       : world) {
+std::shared_ptr<Worker> Worker::from_environment() {
+  const auto says = [](const char* name) { return variable_of_environment(name).has_value(); };
+  // By hand ranks are told where they meet; espalier launch gives them memory.
+  const bool launched = says("ESPALIER_SEGMENTS") ||
+                        ((says("ESPALIER_RANK") || says("ESPALIER_WORLD")) && !says("ESPALIER_COORDINATOR"));
+  if (!launched) {
+    const ClusterPlace place = resolve(process_environment()).place;
+    if (place.source.empty() || place.world == 1) return nullptr;
+    return made([&] {
+      std::unique_ptr<Worker> worker(new Worker(place.rank, place.world, std::max(place.local_world, 1)));
+      worker->join_cluster(place);
+      return worker.release();
+    });
+  }
+  const int rank = required_number("ESPALIER_RANK"), world = required_number("ESPALIER_WORLD");
+  const std::string segments = required_variable("ESPALIER_SEGMENTS");
+  const int local_world =
+      says("ESPALIER_LOCAL_WORLD") ? std::max(required_number("ESPALIER_LOCAL_WORLD"), 1) : world;
+  return made([&] {
+    std::unique_ptr<Worker> worker(new Worker(rank, world, local_world));
+    if (says("ESPALIER_BOARD"))
+      worker->join_hosts(segments);
+    else
+      worker->join_host(segments);
+    return worker.release();
+  });
+}
+
+Worker::Worker(int rank, int world, int local_world)
+    : rank_(rank), world_(world), local_world_(local_world), chaos_(chaos_from_environment(rank, world)) {}
+
+ControlHooks Worker::hooks() {
+  go_signal = 0;
+  return {.report = [this] { return report_of(*board_, rank_).value_or(StageReport()); },
+          .on_verdict = [this](const RunVerdict& verdict) { hear(verdict); },
+          .on_preemption =
+              [this](int signal) {
+                told_ = true;
+                go_signal = signal;
+              }};
+}
+
+void Worker::join_host(const std::string& segments) {
   SharedSegments shared = parse_shared_segments(segments);
   board_ = shm_board(shared);
-  communicator_ = shm_communicator(shared, rank, world);
+  communicator_ = shm_communicator(shared, rank_, world_);
   close_segments(shared);
-  chaos_ = chaos_from_environment(rank, world);
-  control_ = ControlClient::from_environment(
-      {.report = [this] { return report_of(*board_, rank_).value_or(StageReport()); },
-       .on_verdict = [this](const RunVerdict& verdict) { hear(verdict); },
-       .on_preemption =
-           [this](int signal) {
-             told_ = true;
-             go_signal = signal;
-           }});
-  go_signal = 0;
+  control_ = ControlClient::from_environment(hooks());
+}
+
+void Worker::join_hosts(const std::string& segments) {
+  SharedSegments shared = parse_shared_segments(segments);
+  const int descriptor = required_number("ESPALIER_BOARD"), host = required_number("ESPALIER_HOST");
+  const std::shared_ptr<BoardLayout> board = board_layout_at(descriptor);
+  ::close(descriptor);
+  HostSizes hosts;
+  const std::string sizes = required_variable("ESPALIER_HOST_SIZES");
+  for (const char *at = sizes.data(), *end = at + sizes.size(); at < end; ++at) {
+    int size = 0;
+    const auto [after, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || size < 1 || (after != end && *after != ','))
+      throw ValueError("strategy.environment",
+                       cat("ESPALIER_HOST_SIZES is \"", sizes, "\", and not ranks of hosts as \"2,2\""));
+    hosts.sizes.push_back(size);
+    at = after;
+  }
+  if (hosts.world() != world_ || host >= hosts.hosts() || hosts.host_of(rank_) != host ||
+      board->world != static_cast<uint32_t>(world_))
+    throw ValueError("strategy.environment", cat("rank ", rank_, " of ", world_, " on host ", host,
+                                                 " does not go with ESPALIER_HOST_SIZES ", sizes));
+  WirePlace place{.rank = rank_, .hosts = hosts};
+  if (local_world_ > 1) place.inner = shm_communicator(shared, rank_ - hosts.first(host), local_world_);
+  close_segments(shared);
+  board_ = std::make_shared<Board>(board);
+  control_ = ControlClient::from_environment(hooks());
+  join_by(required_variable("ESPALIER_ENGINE"), place,
+          cat(variable_of_environment("ESPALIER_JOB").value_or(""), "-",
+              variable_of_environment("ESPALIER_RESTART").value_or("0")),
+          variable_of_environment("ESPALIER_ENGINE_ADDRESS").value_or(""), board);
+}
+
+void Worker::join_cluster(const ClusterPlace& place) {
+  if (place.coordinator.empty())
+    throw ValueError("strategy.environment",
+                     cat(place.source, " (", place.said, ") does not say where ranks meet"),
+                     "set ESPALIER_COORDINATOR=HOST:PORT on all of them, HOST being that of rank 0");
+  const std::string address = cat("tcp:", place.coordinator);
+  // Without one of the user's it keeps other runs out, and nobody who knows the job.
+  const std::string secret =
+      variable_of_environment("ESPALIER_SECRET")
+          .value_or(sha256_of(cat(place.coordinator, " ", place.job, " ", ::getuid())));
+  if (rank_ == 0) coordinator_ = std::make_unique<OwnCoordinator>(address, world_, secret, place.job);
+  const std::shared_ptr<BoardLayout> board = board_of_process(world_);
+  board_ = std::make_shared<Board>(board);
+  const ControlMember::Options member{
+      .rank = rank_, .world = world_, .pid = ::getpid(), .secret = secret, .coordinator = "rank 0"};
+  using Clock = std::chrono::steady_clock;
+  for (const auto until = Clock::now() + kMeeting; !control_;) {
+    try {
+      control_ = std::make_unique<ControlClient>(address, member, hooks());
+    } catch (const IoError&) {
+      if (Clock::now() >= until) throw;  // rank 0 may come later than this one
+      std::this_thread::sleep_for(kLook);
+    }
+  }
+  const bool mpi_started = variable_of_environment("PMIX_RANK") || variable_of_environment("PMI_RANK");
+  const std::string engine = variable_of_environment("ESPALIER_ENGINE").value_or("auto");
+  const bool by_mpi = engine == "auto" && mpi_started && has_wire("mpi");
+  join_by(engine == "auto" ? (by_mpi ? "mpi" : "gloo") : engine,
+          {.rank = rank_, .hosts = {std::vector<int>(static_cast<size_t>(world_), 1)}}, place.job,
+          variable_of_environment("ESPALIER_ENGINE_ADDRESS").value_or(""), board);
+}
+
+void Worker::join_by(const std::string& engine, WirePlace place, const std::string& generation,
+                     const std::string& interface, std::shared_ptr<BoardLayout> board) {
+  // An MPI job has all ranks; of Gloo those that speak for their hosts.
+  const bool all = engine == "mpi";
+  const int host = place.hosts.host_of(rank_);
+  const bool speaks = place.hosts.hosts() > 1 && place.hosts.first(host) == rank_;
+  if (all) {
+    for (int i = 0; i < place.hosts.hosts(); ++i) place.peers.push_back(place.hosts.first(i));
+  }
+  double stall_after = kStallAfter;
+  if (const auto said = variable_of_environment("ESPALIER_STALL_AFTER"))
+    stall_after = std::strtod(said->c_str(), nullptr);
+  ControlKeys keys(*control_);
+  if (all || speaks) {
+    place.connect = [&, rank = all ? rank_ : host, world = all ? world_ : place.hosts.hosts()] {
+      // Verdicts come before it: who waits for a rank that is slow is not cut off.
+      return load_wire(engine, {.rank = rank,
+                                .world = world,
+                                .store = &keys,
+                                .generation = generation,
+                                .interface = interface,
+                                .timeout = std::max(stall_after, 1.0) + 30});
+    };
+  }
+  communicator_ = std::make_shared<WireCommunicator>(std::move(board), std::move(place));
 }
 
 Worker::~Worker() {
@@ -165,11 +286,11 @@ void Worker::begin_step(int64_t step) {
 
 void Worker::failed(const std::string& rule, const std::string& what) {
   if (std::exchange(said_, true)) return;
-  if (!control_) return communicator_->abort(what);
+  if (!control_) return communicator_ ? communicator_->abort(what) : void();
   control_->failed(what, cause_of(rule));
   // All hear the verdict on it, in one text.
   constexpr double kSeconds = 5;
-  if (!control_->wait_for_verdict(kSeconds)) communicator_->abort(what);
+  if (!control_->wait_for_verdict(kSeconds) && communicator_) communicator_->abort(what);
 }
 
 void Worker::left() {

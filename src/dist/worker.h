@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,7 +11,10 @@
 
 #include "comm/board.h"
 #include "comm/control_client.h"
+#include "comm/wire_communicator.h"
 #include "dist/chaos.h"
+#include "dist/cluster.h"
+#include "dist/own_coordinator.h"
 #include "espalier/communicator.h"
 
 namespace espalier {
@@ -31,9 +35,10 @@ class GoSignals {
 
 class Worker {
  public:
-  // By the environment (dist/launch.h); null where nobody launched this process. Raises
-  // ValueError[strategy.environment] for an environment that says half of it, what shm_communicator() and
-  // ControlClient raise, and StateError[strategy.worker] for a second one in this process.
+  // By the environment: of `espalier launch` (dist/launch.h), else of another launcher (dist/cluster.h); null
+  // where nobody launched this process, or it alone. Raises ValueError[strategy.environment] for an
+  // environment that says half of it, what shm_communicator(), ControlClient, resolve() and load_wire()
+  // raise, and StateError[strategy.worker] for a second one in this process.
   static std::shared_ptr<Worker> from_environment();
   // As one that has done what it had to; in the middle of an exception as one that failed.
   ~Worker();
@@ -61,15 +66,24 @@ class Worker {
   void goes();
 
  private:
-  Worker(int rank, int world, const std::string& segments);
+  Worker(int rank, int world, int local_world);
+  static std::shared_ptr<Worker> made(const std::function<Worker*()>& make);
+  // Of a run of `espalier launch`: on one host, over hosts; and of one that something else started.
+  void join_host(const std::string& segments);
+  void join_hosts(const std::string& segments);
+  void join_cluster(const ClusterPlace& place);
+  void join_by(const std::string& engine, WirePlace place, const std::string& generation,
+               const std::string& interface, std::shared_ptr<BoardLayout> board);
+  ControlHooks hooks();
   void hear(const RunVerdict& verdict);
-  int rank_, local_world_;
+  int rank_, world_, local_world_;
   std::shared_ptr<Board> board_;
   std::shared_ptr<Communicator> communicator_;
   std::vector<ChaosEvent> chaos_;
   std::atomic<bool> told_{false};
   bool described_ = false;
-  bool said_ = false;                       // how it ends
+  bool said_ = false;  // how it ends
+  std::unique_ptr<OwnCoordinator> coordinator_;
   std::unique_ptr<ControlClient> control_;  // its thread ends first
 };
 

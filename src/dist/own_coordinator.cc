@@ -1,0 +1,38 @@
+#include "dist/own_coordinator.h"
+
+#include <poll.h>
+
+#include <chrono>
+#include <utility>
+
+namespace espalier {
+namespace {
+
+constexpr int kServeMilliseconds = 100;
+constexpr std::chrono::seconds kLastRanks{5};
+
+}  // namespace
+
+OwnCoordinator::OwnCoordinator(const std::string& address, int world, std::string secret, std::string id)
+    : server_(address, {.world = world, .secret = std::move(secret), .id = std::move(id)}),
+      thread_([this] { run(); }) {}
+
+OwnCoordinator::~OwnCoordinator() {
+  ends_ = true;
+  thread_.join();
+}
+
+void OwnCoordinator::run() {
+  using Clock = std::chrono::steady_clock;
+  for (Clock::time_point until = Clock::time_point::max();;) {
+    pollfd ready{server_.descriptor(), POLLIN, 0};
+    ::poll(&ready, 1, kServeMilliseconds);
+    server_.serve();
+    server_.take_news();  // ranks have been told; whoever wants to know more reads their errors
+    if (!ends_) continue;
+    if (until == Clock::time_point::max()) until = Clock::now() + kLastRanks;
+    if (server_.ranks_here() == 0 || Clock::now() >= until) return;
+  }
+}
+
+}  // namespace espalier

@@ -1,0 +1,30 @@
+// The coordinator of a run that no launcher of ours watches, in the process of rank 0.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "comm/control_server.h"
+
+namespace espalier {
+
+class OwnCoordinator {
+ public:
+  // Listens at `address` (comm/control_socket.h) from here on. Raises what listen_at() does.
+  OwnCoordinator(const std::string& address, int world, std::string secret, std::string id);
+  // Serves until no rank is connected any more, at most 5 s.
+  ~OwnCoordinator();
+  OwnCoordinator(const OwnCoordinator&) = delete;
+  OwnCoordinator& operator=(const OwnCoordinator&) = delete;
+
+  const std::string& address() const { return server_.address(); }
+
+ private:
+  void run();
+  ControlServer server_;
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
+};
+
+}  // namespace espalier
