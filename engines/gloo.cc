@@ -9,9 +9,11 @@
 #include <netdb.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -55,7 +57,7 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// Gloo reads memory of nobody where a name has no address, so only what is there reaches it.
+// Gloo does not look whether a name has an address at all, so only what is there reaches it.
 gloo::transport::tcp::attr place_of(const std::string& given) {
   ifaddrs* all = nullptr;
   if (given.empty() || ::getifaddrs(&all) != 0)
@@ -82,7 +84,11 @@ gloo::transport::tcp::attr place_of(const std::string& given) {
   if (::getaddrinfo(given.c_str(), nullptr, &wanted, &found) != 0)
     throw std::runtime_error("\"" + given +
                              "\" is no interface with an address, and no address; interfaces are " + known);
-  ::freeaddrinfo(found);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found_owner(found, ::freeaddrinfo);
+  const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int error = ::bind(socket, found->ai_addr, found->ai_addrlen) == 0 ? 0 : errno;
+  ::close(socket);
+  if (error != 0) throw std::runtime_error("cannot listen at " + given + ": " + std::strerror(error));
   out.hostname = given;
   return out;
 }

@@ -281,10 +281,10 @@ class Rank {
     EXPECT_EQ(entries_in("/proc/self/task"), threads);
   }
   void disturbed() {
-    std::thread others;
+    std::jthread others;
     if (client_ && name_ == "disturbed") {
       if (std::getenv("ESPALIER_RANK") == std::string("0"))
-        others = std::thread([] {
+        others = std::jthread([] {
           sleep_ms(400);
           EXPECT_EQ(disturb(), 2u);
         });

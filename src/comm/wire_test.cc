@@ -1,18 +1,23 @@
 #include "comm/wire.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -192,7 +197,70 @@ TEST(GlooWire, WhatCannotBeJoinedIsAnErrorThatSaysWhy) {
   EXPECT_EQ(error(""), begin + "no interface or address is given to listen at");
   EXPECT_TRUE(error("eth77").starts_with(
       begin + "\"eth77\" is no interface with an address, and no address; interfaces are lo"));
-  EXPECT_TRUE(error("192.0.2.77").starts_with(begin)) << error("192.0.2.77");
+  EXPECT_EQ(error("192.0.2.77"), begin + "cannot listen at 192.0.2.77: Cannot assign requested address");
+}
+
+// What rank 0 of two reads, where rank 1 is somebody who takes connections and hangs up when all are
+// connected.
+class RudePeer : public KeyStore {
+ public:
+  RudePeer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    at_.sin_family = AF_INET;
+    at_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at_;
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&at_), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 8), 0);
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&at_), &size);
+    hangs_up_ = std::jthread([this](std::stop_token over) {
+      while (!over.stop_requested()) {
+        pollfd ready{listener_.get(), POLLIN, 0};
+        const int came = ::poll(&ready, 1, 20) == 1 ? ::accept(listener_.get(), nullptr, nullptr) : -1;
+        const std::lock_guard lock(mutex_);
+        if (came >= 0) keep(ControlFd(came));
+        std::erase_if(calls_, [](const auto& call) { return seconds_since(call.second) > 0.4; });
+      }
+    });
+  }
+  void put(const std::string& key, const std::string& value) override {
+    const std::lock_guard lock(mutex_);
+    values_.try_emplace(key, value);
+    changed_.notify_all();
+  }
+  std::string get(const std::string& key) override {
+    if (key.ends_with("/at/1")) {
+      // A place begins as a sockaddr_in. Where rank 0 is the one that listens, it is called.
+      std::string place = get(key.substr(0, key.size() - 1) + "0");
+      ControlFd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(::connect(caller.get(), reinterpret_cast<const sockaddr*>(place.data()), sizeof at_), 0);
+      const std::lock_guard lock(mutex_);
+      keep(std::move(caller));
+      place.replace(0, sizeof at_, reinterpret_cast<const char*>(&at_), sizeof at_);
+      return place;
+    }
+    if (key.ends_with("/1")) return "";
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return values_.contains(key); });
+    return values_.at(key);
+  }
+
+ private:
+  void keep(ControlFd call) { calls_.emplace_back(std::move(call), WireClock::now()); }
+
+  const ControlFd listener_;
+  sockaddr_in at_ = {};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::string> values_;
+  std::vector<std::pair<ControlFd, WireClock::time_point>> calls_;
+  std::jthread hangs_up_;
+};
+
+TEST(GlooWire, SomebodyWhoIsNoPeerIsFoundBeforeTheFirstMessageSlow) {
+  NEEDS_ENGINE("gloo");
+  RudePeer peer;
+  const std::string error =
+      error_of([&] { load_wire("gloo", {.rank = 0, .world = 2, .store = &peer, .interface = "127.0.0.1"}); });
+  EXPECT_TRUE(error.starts_with("comm.join: rank 0 of 2 cannot join over gloo: rank 0: ")) << error;
 }
 
 // `mpirun` with three ranks that run the case; gives what they print.
