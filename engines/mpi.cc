@@ -47,6 +47,12 @@ class MpiWire : public Wire {
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
     if (ended) throw std::runtime_error("MPI starts once in a process, and has ended");
+#ifdef OPEN_MPI
+    // It would end the process.
+    if (!begun && options.world > 1 && std::getenv("SLURM_PROCID") && !std::getenv("PMIX_RANK"))
+      throw std::runtime_error(
+          "Slurm has started this rank without PMIx, which Open MPI needs: use srun --mpi=pmix");
+#endif
     check(begun ? MPI_Query_thread(&level) : MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level));
     is_ours_ = !begun;
     if (level < MPI_THREAD_MULTIPLE) throw std::runtime_error("this MPI is not for several threads");
