@@ -183,6 +183,13 @@ void aborted(std::unique_ptr<Wire> wire) {
 // Rank 1 is killed while others wait for it.
 void killed(std::unique_ptr<Wire> wire) {
   all_pairs(*wire);
+  // All have come so far.
+  Mailbox box(*wire);
+  each_peer(*wire, [&](int peer) {
+    box.send(peer, 5, 1);
+    box.receive(peer, 5, 1);
+  });
+  box.finish(1);
   if (wire->rank() == 1) {
     sleep_ms(300);
     ::kill(::getpid(), SIGKILL);
