@@ -106,6 +106,13 @@ TEST(DoctorVerb, AnInterfaceThatIsNotThere) {
       << loopback.output;
 }
 
+TEST(DoctorVerb, AnEngineThatIsNotThere) {
+  const Outcome run = call_doctor("--hosts node1:1,node2:1 --engine gloo", "ESPALIER_MODULES=deploy");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_TRUE(output_says(run, "WRONG engine: the engine gloo is not there: ")) << run.output;
+  EXPECT_TRUE(output_says(run, "libgloo")) << run.output;
+}
+
 TEST(DoctorVerb, ABusyPort) {
   std::string address = "tcp:127.0.0.1:0";
   const ControlFd listener = listen_at(address);

@@ -80,18 +80,17 @@ void examine_memory(DoctorCase& of) {
 }
 
 void examine_engines(DoctorCase& of) {
-  std::string there = "shm";
+  std::string there = "shm", not_there;
   for (const auto& [engine, why] : of.machine.engines) {
     if (why.empty()) {
       there += cat(", ", engine);
     } else if (engine == of.engine) {
-      of.add(DoctorGrade::kWrong, "engine", cat("engine ", engine, " is not there: ", why),
-             "the run cannot start", "install it, or another --engine");
+      of.add(DoctorGrade::kWrong, "engine", why, "the run cannot start", "install it, or another --engine");
     } else {
-      there += cat(" (not ", engine, ": ", why, ")");
+      not_there += cat("; ", why);
     }
   }
-  of.ok("engines", there);
+  of.ok("engines", there + not_there);
   if (of.engine == "shm" && of.several_hosts)
     of.add(DoctorGrade::kWrong, "engine",
            cat("engine shm for ", counted(of.world, "rank"), " on several hosts"),

@@ -265,11 +265,10 @@ TEST(Doctor, ABusyPort) {
 
 TEST(Doctor, EnginesThatAreNotThere) {
   Planted planted{.plan = {.hosts = kTwoHosts, .engine = "gloo"}};
-  planted.machine.engines["gloo"] = "needs libgloo0";
-  EXPECT_EQ(
-      troubles(planted),
-      "WRONG engine: engine gloo is not there: needs libgloo0; the run cannot start; fix: install it, or "
-      "another --engine\n");
+  planted.machine.engines["gloo"] = "the engine gloo needs libgloo-dev";
+  EXPECT_EQ(troubles(planted),
+            "WRONG engine: the engine gloo needs libgloo-dev; the run cannot start; fix: install it, or "
+            "another --engine\n");
   EXPECT_EQ(planted.diagnosis().command, "espalier launch --hosts a:2,b:2 -- PROGRAM");
   planted.plan.engine = "auto";
   EXPECT_EQ(troubles(planted), "");  // mpi is
@@ -363,6 +362,7 @@ TEST(MachineFacts, AreThoseOfThisMachine) {
     loopback = loopback || (one.loopback && one.name == "lo");
   EXPECT_TRUE(loopback);
   EXPECT_EQ(facts.versions.at("espalier").empty(), false);
+  EXPECT_EQ(facts.engines.size(), 2u);
   EXPECT_EQ(address_towards("127.0.0.1"), "127.0.0.1");
   EXPECT_EQ(address_towards("no such host"), "");
 }

@@ -25,6 +25,7 @@
 #include "base/thread_pool.h"
 #include "base/version.h"
 #include "comm/control_fd.h"
+#include "comm/wire_module.h"
 
 namespace espalier {
 namespace {
@@ -152,6 +153,10 @@ MachineFacts machine_facts() {
         std::min<rlim_t>(files.rlim_cur, static_cast<rlim_t>(std::numeric_limits<int64_t>::max())));
   out.interfaces = interfaces_here();
   out.versions = versions_here();
+  for (const char* engine : {"gloo", "mpi"}) {
+    std::string why;
+    out.engines[engine] = has_wire(engine, &why) ? "" : why;
+  }
   return out;
 }
 
