@@ -124,15 +124,15 @@ TEST(LaunchHosts, EachRankHasItsPlace) {
 }
 
 TEST(LaunchHosts, TheEnvironmentGoesAlongAndTheHostsOwnStays) {
-  const Outcome run = call_shell(cat(
-      "env GIVEN='a \"b\"' HOSTNAME=here SLURM_PROCID=3 ESPALIER_RANK=9 PATH=\"$PATH:/given\" ",
-      build_folder(),
-      "/espalier launch --hosts a,b --interface lo --agent 'env -i HOSTNAME={host} HOME=/home/{host}' -- ",
-      shell_words("echo $ESPALIER_RANK \"$GIVEN\" $HOSTNAME $HOME ${SLURM_PROCID-none} ${PATH##*:} "
-                  "$ESPALIER_ENGINE_ADDRESS")));
+  const Outcome run = call_shell(
+      cat("env GIVEN='a \"b\"' HOSTNAME=here SLURM_PROCID=3 ESPALIER_RANK=9 PATH=\"$PATH:/given\" ",
+          build_folder(),
+          "/espalier launch --hosts a,b --interface lo --agent 'env -i HOSTNAME={host} HOME=/of/{host}' -- ",
+          shell_words("echo $ESPALIER_RANK \"$GIVEN\" $HOSTNAME $HOME ${SLURM_PROCID-none} ${PATH##*:} "
+                      "$ESPALIER_ENGINE_ADDRESS")));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0 a \"b\" a /home/a none /given lo",
-                                                                "1 a \"b\" b /home/b none /given lo"}));
+  EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0 a \"b\" a /of/a none /given lo",
+                                                                "1 a \"b\" b /of/b none /given lo"}));
 }
 
 TEST(LaunchHosts, OneHostNeedsNoEngine) {
@@ -303,6 +303,26 @@ TEST(LaunchHosts, SlowTheSecretIsInNoCommandLine) {
     looked += contains(words, std::string("espalier\0agent", 14));
   }
   EXPECT_GE(looked, 2);
+}
+
+TEST(LaunchHosts, SlowWorkersOfAHostTrainAndAreNamedAsWithoutAnAgent) {
+  const std::string folder = folder_to_launch("launch-hosts-train");
+  const std::string hosts = cat(build_folder(), "/espalier launch --hosts localhost:2 --agent env ");
+  const Outcome plain = call_shell(launch_words(2, "", worker_words(folder, "--deterministic")));
+  ASSERT_EQ(plain.code, 0) << plain.error;
+  const std::string hash = weights_hash(folder + "/model");
+  const Outcome run = call_shell(cat(hosts, "-- ", worker_words(folder, "--deterministic")));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(weights_hash(folder + "/model"), hash);
+  const Outcome killed = call_shell(cat(hosts, "--chaos kill:1@step5 -- ", worker_words(folder)));
+  EXPECT_EQ(killed.code, 43);
+  EXPECT_TRUE(
+      contains(killed.error,
+               ", host localhost) ended by signal 9 in step 5 before all-gather 'header'; rank 0 waited"))
+      << killed.error;
+  EXPECT_TRUE(contains(killed.error, "\nthe last collective of each rank:\n  | rank 0: number "))
+      << killed.error;
+  EXPECT_TRUE(contains(killed.error, "\n  | rank 1: number ")) << killed.error;
 }
 
 // Hosts with a network each, and nothing else between them.

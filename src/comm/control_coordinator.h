@@ -48,7 +48,7 @@ struct ControlAction {
   struct Ended {
     int rank = -1;
     ProcessEnd end;
-    std::string lines = {};
+    std::string lines = {}, collective = {};
   };
   std::variant<Send, Close, Warn, GiveUp, Preempt, Started, Ended> is;
 };

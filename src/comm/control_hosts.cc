@@ -50,7 +50,7 @@ bool ControlCoordinator::hear_host(int host, const ControlMessage& message, doub
   } else if (const auto* ended = std::get_if<ControlMessage::RankEnded>(&message.is)) {
     if (!is_its(ended->rank) || ranks_[static_cast<size_t>(ended->rank)].end) return false;
     this->ended(ended->rank, ended->end, ended->last, now);
-    actions_.push_back({ControlAction::Ended{ended->rank, ended->end, ended->lines}});
+    actions_.push_back({ControlAction::Ended{ended->rank, ended->end, ended->lines, ended->collective}});
   } else if (const auto* stopped = std::get_if<ControlMessage::RankStopped>(&message.is)) {
     if (!is_its(stopped->rank)) return false;
     this->stopped(stopped->rank, stopped->is_stopped, now);

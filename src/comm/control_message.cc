@@ -145,7 +145,8 @@ struct Writer {
                 {"rank", of.rank},
                 {"signal", static_cast<int>(of.end.by_signal)},
                 {"number", of.end.number},
-                {"lines", short_text(of.lines)}};
+                {"lines", short_text(of.lines)},
+                {"collective", short_text(of.collective, kLongestName)}};
     if (of.last) out["last"] = json_of(*of.last);
     return out;
   }
@@ -215,7 +216,8 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
        Message::RankEnded out{fields.small("rank"),
                               {fields.number("signal", 0, 1) == 1, fields.small("number")},
                               {},
-                              short_text(fields.text("lines"))};
+                              short_text(fields.text("lines")),
+                              short_text(fields.text("collective"), kLongestName)};
        if (fields.has("last")) out.last = read_report(fields.object("last"));
        return Message{out};
      }},

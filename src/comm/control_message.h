@@ -114,6 +114,7 @@ struct ControlMessage {
     ProcessEnd end;
     std::optional<StageReport> last = {};  // what it did, where its board knows
     std::string lines = {};                // the last of its standard error, for people
+    std::string collective = {};           // its last, for people
     bool operator==(const RankEnded&) const = default;
   };
   struct RankStopped {

@@ -25,7 +25,7 @@ std::vector<Message> all_messages() {
           {Message::Value{"", ""}},
           {Message::HostJoin{"secret", 1, "b", 2, 2}},
           {Message::RankStarted{3, 812}},
-          {Message::RankEnded{3, {true, 9}, kAt, "\nthe last line of rank 3:\n  | no data"}},
+          {Message::RankEnded{3, {true, 9}, kAt, "\nthe last line of rank 3:\n  | no data", "number 7"}},
           {Message::RankEnded{2, {false, 3}}},
           {Message::RankStopped{3, true}},
           {Message::Welcome{}},

@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "comm/control_board.h"
 #include "comm/control_link.h"
 #include "comm/control_socket.h"
 #include "dist/agent_orders.h"
@@ -104,11 +105,16 @@ class LaunchAgent final : private HostListener {
   ControlLink link_;
   bool linked_ = true;
   AgentClock::time_point beat_ = {};
+  std::vector<std::string> collectives_;  // the last of each rank, when the run was given up, or it ended
   std::unique_ptr<HostRanks> ranks_;
 };
 
 LaunchAgent::LaunchAgent(AgentOrders orders, const std::string& file, AgentInput& input)
-    : orders_(std::move(orders)), file_(file), input_(input), link_(connect_to(orders_.control)) {
+    : orders_(std::move(orders)),
+      file_(file),
+      input_(input),
+      link_(connect_to(orders_.control)),
+      collectives_(static_cast<size_t>(orders_.count())) {
   say({Message::HostJoin{orders_.secret, orders_.host, orders_.name, orders_.first, orders_.count()}});
   ranks_ = std::make_unique<HostRanks>(host_options(), static_cast<HostListener&>(*this));
 }
@@ -152,7 +158,9 @@ void LaunchAgent::ended(int rank, const ProcessEnd& end, const std::optional<Sta
   std::string lines = ranks_->last_lines(rank);
   if (lines.size() > kLinesKept)
     lines = cat("\nthe last lines of rank ", rank, ":\n  | ...", lines.substr(lines.size() - kLinesKept));
-  say({Message::RankEnded{rank, end, last, lines}});
+  std::string& collective = collectives_[static_cast<size_t>(rank - orders_.first)];
+  if (collective.empty()) collective = last_collective(ranks_->board(), ranks_->block_of(rank));
+  say({Message::RankEnded{rank, end, last, lines, collective}});
 }
 
 bool LaunchAgent::run() {
@@ -231,6 +239,10 @@ void LaunchAgent::lose_launcher() {
 }
 
 void LaunchAgent::give_up(const std::string& why) {
+  for (size_t i = 0; i < collectives_.size(); ++i) {
+    const int rank = orders_.first + static_cast<int>(i);
+    if (collectives_[i].empty()) collectives_[i] = last_collective(ranks_->board(), ranks_->block_of(rank));
+  }
   ranks_->give_up(why);
   ranks_->end(kHearing);
 }

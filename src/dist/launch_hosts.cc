@@ -78,6 +78,7 @@ LaunchHosts::LaunchHosts(const LaunchOptions& options, const std::string& job, i
       control_(control_address(launcher_address(options)), hosted_coordination(options, run_, secret_)),
       tally_(options.ranks),
       lines_(static_cast<size_t>(options.ranks)),
+      collectives_(lines_),
       agents_(options.output, options.errors) {
   AgentOrders orders{.version = std::string(kVersion),
                      .job = job,
@@ -199,6 +200,7 @@ void LaunchHosts::hear() {
       tally_.started(started->rank, started->pid, options_.hosts[host_of(started->rank)].name);
     if (const auto* ended = std::get_if<ControlAction::Ended>(&action.is)) {
       lines_[static_cast<size_t>(ended->rank)] = ended->lines;
+      collectives_[static_cast<size_t>(ended->rank)] = ended->collective;
       tally_.ended(ended->rank, ended->end, kill_at_.has_value());
     }
     if (const auto* given_up = std::get_if<ControlAction::GiveUp>(&action.is)) {
@@ -236,10 +238,16 @@ std::string LaunchHosts::last_lines(int rank) const {
 }
 
 LaunchRecord LaunchHosts::record() const {
-  const std::string aside =
+  std::string aside =
       gone_host_ < 0 ? std::string()
                      : agents_.last_lines(static_cast<size_t>(gone_host_),
                                           cat("host ", options_.hosts[static_cast<size_t>(gone_host_)].name));
+  bool any = false;
+  for (size_t rank = 0; rank < collectives_.size(); ++rank) {
+    if (collectives_[rank].empty()) continue;
+    if (!std::exchange(any, true)) aside += "\nthe last collective of each rank:";
+    aside += cat("\n  | rank ", rank, ": ", collectives_[rank]);
+  }
   return tally_.record(
       control_.verdict(), [&](int rank) { return last_lines(rank); }, aside);
 }

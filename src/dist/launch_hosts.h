@@ -49,8 +49,8 @@ class LaunchHosts final : public LaunchStart {
   const std::string run_, secret_;
   ControlServer control_;
   LaunchTally tally_;
-  std::vector<std::string> lines_;  // the last of each rank
-  int gone_host_ = -1;              // for which the run was given up
+  std::vector<std::string> lines_, collectives_;  // the last of each rank
+  int gone_host_ = -1;                            // for which the run was given up
   LaunchProcesses agents_;
   std::vector<Input> inputs_;  // gone before the agents
   std::optional<Clock::time_point> kill_at_;
