@@ -34,6 +34,7 @@ int main(int argc, char** argv) try {
   const auto epochs = model.fit(data, {.epochs = 2,
                                        .callbacks = {BackupAndRestore({.path = argv[1], .save_freq = 7}),
                                                      std::make_shared<PrintRows>()}});
+  if (workers.told_to_go()) return workers.kPreempted;
   std::cout.precision(9);
   if (workers.worker() == 0) std::cout << "loss " << epochs.back().at("loss") << "\n";
 } catch (const std::exception& error) {

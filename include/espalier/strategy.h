@@ -68,6 +68,11 @@ class Strategy {
   // The number of this worker, from 0, and of workers. Worker 0 writes and prints.
   int worker() const;
   int workers() const;
+  // Whether fit has ended because a worker, or the launcher, got SIGTERM or SIGUSR1: all workers have then
+  // ended behind the same step, and BackupAndRestore has saved. A program exits with kPreempted, so that its
+  // launcher knows that it did not fail and is not done.
+  bool told_to_go() const;
+  static constexpr int kPreempted = 42;
 
   // A traced function on each replica at once, on the values that each has; gives its results, one PerReplica
   // for each. A variable that it assigns has one value on all replicas: raises ValueError[strategy.variable]

@@ -34,6 +34,8 @@ int Strategy::replicas_here() const { return replicas_->count(); }
 int Strategy::worker() const { return replicas_->worker(); }
 int Strategy::workers() const { return replicas_->workers(); }
 
+bool Strategy::told_to_go() const { return replicas_->goes(); }
+
 std::vector<PerReplica> Strategy::run(const TracedFunction& function,
                                       const std::vector<PerReplica>& arguments, Location at) const {
   const CallScope scope(at);
