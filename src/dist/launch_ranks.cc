@@ -11,11 +11,13 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/thread_pool.h"
 #include "comm/board_layout.h"
 #include "comm/control_board.h"
 #include "comm/control_text.h"
 #include "comm/shm.h"
 #include "espalier/error.h"
+#include "report/terminal.h"
 
 extern char** environ;  // NOLINT: of the C library
 
@@ -44,9 +46,9 @@ Ends make_pipe() {
 // Ours, without what an outer launch has set.
 std::vector<std::string> outer_environment() {
   constexpr std::string_view kOurs[] = {
-      "ESPALIER_RANK=",    "ESPALIER_WORLD=",    "ESPALIER_LOCAL_RANK=", "ESPALIER_LOCAL_WORLD=",
-      "ESPALIER_JOB=",     "ESPALIER_SEGMENTS=", "ESPALIER_CONTROL=",    "ESPALIER_SECRET=",
-      "ESPALIER_RESTART=", "ESPALIER_CHAOS="};
+      "ESPALIER_RANK=",   "ESPALIER_WORLD=",   "ESPALIER_LOCAL_RANK=", "ESPALIER_LOCAL_WORLD=",
+      "ESPALIER_CORES=",  "ESPALIER_JOB=",     "ESPALIER_SEGMENTS=",   "ESPALIER_CONTROL=",
+      "ESPALIER_SECRET=", "ESPALIER_RESTART=", "ESPALIER_TERMINAL=",   "ESPALIER_CHAOS="};
   std::vector<std::string> out;
   for (char** at = environ; *at; ++at) {
     const std::string_view one = *at;
@@ -107,6 +109,7 @@ LaunchRanks::LaunchRanks(const LaunchOptions& options, const std::string& file, 
   };
   set(environment, "ESPALIER_WORLD", options.ranks);
   set(environment, "ESPALIER_LOCAL_WORLD", options.ranks);
+  set(environment, "ESPALIER_CORES", default_threads());
   set(environment, "ESPALIER_JOB", job);
   set(environment, "ESPALIER_RESTART", restart);
   set(environment, "ESPALIER_SEGMENTS", shared.segments);
@@ -133,7 +136,12 @@ void LaunchRanks::start(int rank, const std::vector<std::string>& environment, c
   const bool by_lines = options_.prefix || rank > 0;
   const std::string prefix = options_.prefix ? cat("[rank ", rank, "] ") : std::string();
   const int in = rank == 0 && !::isatty(0) ? 0 : nothing.get();
-  auto process = std::make_unique<Process>(file, options_.program, environment,
+  std::vector<std::string> all = environment;
+  const std::string terminals = by_lines ? ""
+                                         : terminal_behind(out.write.get(), options_.output) +
+                                               terminal_behind(err.write.get(), options_.errors);
+  if (!terminals.empty()) all.push_back(cat(kTerminalBehind, "=", terminals));
+  auto process = std::make_unique<Process>(file, options_.program, all,
                                            Process::Streams{in, out.write.get(), err.write.get()});
   guard_.add(process->id());
   control_.started(rank, process->id());

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "base/format.h"
+#include "base/thread_pool.h"
 #include "comm/control_board.h"
 #include "comm/shm.h"
 #include "dist/late_signals.h"
@@ -133,6 +134,12 @@ void Worker::hear(const RunVerdict& verdict) {
   board_->abort(to_string(verdict));
 }
 
+int Worker::default_threads() const {
+  const int here = espalier::default_threads();
+  const bool says = variable_of_environment("ESPALIER_CORES").has_value();
+  return std::max(std::min((says ? required_number("ESPALIER_CORES") : here) / local_world_, here), 1);
+}
+
 std::vector<double> Worker::lateness() const {
   std::vector<double> out;
   for (int rank = 0; rank < board_->world(); ++rank)
@@ -146,9 +153,12 @@ void Worker::describe(std::map<std::string, std::string> facts) {
 
 void Worker::begin_step(int64_t step) {
   if (go_signal && !told_.exchange(true) && control_) control_->preempted(go_signal);
-  for (const ChaosEvent& event : chaos_) {
-    if (event.rank != rank_ || event.step != step) continue;
-    switch (event.kind) {
+  // Once: a program may have a second fit, with steps of its own.
+  const auto due = std::ranges::find(chaos_, step, &ChaosEvent::step);
+  if (due != chaos_.end()) {
+    const ChaosKind kind = due->kind;
+    chaos_.erase(due);
+    switch (kind) {
       case ChaosKind::kKill:
         ::kill(::getpid(), SIGKILL);
         break;

@@ -43,6 +43,8 @@ class Worker {
   Communicator& communicator() { return *communicator_; }
   // How many workers this machine has.
   int local_world() const { return local_world_; }
+  // The cores of this machine, shared out among its workers, or fewer where this process may use fewer.
+  int default_threads() const;
   // By how many seconds each worker came later than the first of them to its collectives, in all.
   std::vector<double> lateness() const;
   // Before the first step of the first run of fit: returns when all have said the same. Raises
