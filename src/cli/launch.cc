@@ -30,12 +30,13 @@ std::vector<std::string> program_words() {
   return {mark + 1, words.end()};
 }
 
-// "300s", "2.5s".
+// "300s", "2.5s", "300".
 double seconds_of(const std::string& text) {
   double out = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, out);
-  const bool is_time = error == std::errc() && at + 1 == end && *at == 's' && out > 0 && out <= 1e6;
+  const bool is_time =
+      error == std::errc() && (at == end || (at + 1 == end && *at == 's')) && out > 0 && out <= 1e6;
   if (!is_time)
     throw ValueError("launch.stall", cat("--stall-after ", shortened(text), " is no time above 0s"),
                      "--stall-after 300s");

@@ -72,6 +72,20 @@ const std::map<std::string, std::function<void()>> kPrograms = {
        const auto assigns = function([&](const Tensor& rows) { x.assign(reduce_sum(rows, {0})); });
        workers.run(assigns, {{{full({2}, 1)}}});
      }},
+    {"closes",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       fit_numbers(workers, [&](const Model&, int64_t step) {
+         if (workers.worker() != 1 || step != 3) return;
+         for (int descriptor = 3; descriptor < 1024; ++descriptor) ::close(descriptor);
+         std::this_thread::sleep_for(std::chrono::seconds(2));
+       });
+     }},
+    {"twice",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       strategy::MultiWorkerMirrored();
+     }},
     {"stranger", [] {
        ::setenv("ESPALIER_SECRET", "a guess", 1);
        ControlClient::from_environment({})->wait_for_verdict(1);
@@ -113,6 +127,8 @@ std::vector<std::string> sentences_of_page() {
 std::string form_of(const std::string& text) {
   static const std::pair<std::regex, std::string> kSigns[] = {
       {std::regex(R"( \(verdict [0-9a-f]+\)$)"), ""},
+      {std::regex(R"(last seen [^;]+)"), "last seen PLACE"},
+      {std::regex(R"(before [a-z-]+ of step \d+)"), "before CALL"},
       {std::regex(R"(\branks? \d+(-\d+)?(, \d+(-\d+)?)*)"), "RANKS"},
       {std::regex(R"("[^"]*")"), "\"NAME\""},
       {std::regex(R"(\d+(\.\d+)?)"), "N"}};
@@ -160,6 +176,10 @@ bool says(const std::string& written, const Cell& cell) {
 TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
   const std::string folder = folder_to_launch("launch-sentences");
   const std::string train = worker_words(folder), large = folder_to_launch("launch-sentences-large", 96, 700);
+  write_file(
+      folder + "/synchronized.toml",
+      "[data]\nfile = \"table.csv\"\nlabel = \"label\"\n[[model.layers]]\ntype = \"BatchNormalization\"\n"
+      "synchronized = true\n");
   const auto but_of = [&](int rank, const std::string& instead, const std::string& program) {
     return shell_words(cat("[ $ESPALIER_RANK = ", rank, " ] && ", instead, "; exec ", program));
   };
@@ -176,6 +196,12 @@ TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
       launch_words(2, "", program_words("own rows")),
       launch_words(2, "", but_of(1, "ulimit -f 2048", worker_words(large))),
       cat("ESPALIER_RANK=0 ", train),
+      launch_words(3, "", program_words("closes")),
+      launch_words(2, "", but_of(1, "export ESPALIER_CONTROL=unix:@nobody", train)),
+      launch_words(2, "", program_words("twice")),
+      launch_words(2, "", cat(train, " --data - < ", folder, "/table.csv")),
+      cat(build_folder(), "/espalier train ", folder, "/synchronized.toml --deterministic --model ", folder,
+          "/model"),
       launch_words(2, "", but_of(1, program_words("stranger"), train)),
   };
   const std::vector<std::string> cells = sentences_of_page();

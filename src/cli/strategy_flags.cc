@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "base/format.h"
@@ -24,6 +25,17 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
                      "--strategy mirrored");
   if (plan.strategy == "multiworker") return strategy::MultiWorkerMirrored();
   return std::nullopt;
+}
+
+// Each of several processes would do all of it, into the same files.
+void check_not_launched(const DistributePlan& plan) {
+  const char* const world = std::getenv("ESPALIER_WORLD");
+  if (plan.strategy == "multiworker" || !world || std::atoi(world) < 2) return;
+  throw ValueError(
+      "distribute.launched",
+      cat("this is one of ", std::atoi(world), " processes of espalier launch, and the strategy is ",
+          plan.strategy, ": each would do the same"),
+      "--strategy multiworker");
 }
 
 // Standard error of this process, and its standard output for good, go nowhere while one lives: an error is
@@ -73,12 +85,17 @@ void add_strategy(CLI::App& verb, DistributePlan& flags) {
 }
 
 void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan) {
-  if (verb.count("--strategy")) plan.strategy = flags.strategy;
+  if (verb.count("--strategy")) {
+    plan.strategy = flags.strategy;
+    // Those of the plan's own strategy.
+    if (plan.strategy != "mirrored") plan.devices = 0;
+  }
   if (verb.count("--devices")) plan.devices = flags.devices;
 }
 
 void by_strategy(const DistributePlan& plan, const std::vector<std::string>& inputs,
                  const std::function<void()>& body) {
+  check_not_launched(plan);
   const std::optional<Strategy> strategy = strategy_of(plan);
   if (!strategy) return body();
   const Strategy::Scope scope = strategy->scope();
