@@ -75,6 +75,20 @@ TEST_F(DistributeJudging, SlowResultsAreThoseOfOneDevice) {
   }
 }
 
+TEST_F(DistributeJudging, SlowWhatIsSaidHasTheSameBitsOnAnyNumber) {
+  const std::string data = table(411), said = model("model", 1);
+  for (const std::string& call : {cat("evaluate ", said, " ", data, " --json --deterministic"),
+                                  cat("predict ", said, " ", data, " --json --all --deterministic")}) {
+    const Outcome one = call_command(call);
+    ASSERT_EQ(one.code, 0) << one.error;
+    for (const int many : {2, 3, 5}) {
+      const Outcome mirrored = call_command(cat(call, " --strategy mirrored --devices ", many));
+      EXPECT_EQ(mirrored.output, one.output) << many;
+      EXPECT_EQ(call_command(by_workers(many, call)).output, one.output) << many;
+    }
+  }
+}
+
 TEST_F(DistributeJudging, SlowTheFirstWorkerAloneWritesAndSpeaks) {
   const std::string data = table(400), said = model("model", 1);
   const auto prefixed = [&](const std::string& line) {

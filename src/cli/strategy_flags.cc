@@ -84,6 +84,12 @@ void add_strategy(CLI::App& verb, DistributePlan& flags) {
       ->option_text("N [0]");
 }
 
+void add_deterministic(CLI::App& verb) {
+  verb.add_flag_callback(
+      "--deterministic", [] {},
+      "The same bits on any number of devices and workers: so they are without it, too");
+}
+
 void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan) {
   if (verb.count("--strategy")) {
     plan.strategy = flags.strategy;
