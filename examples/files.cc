@@ -7,7 +7,7 @@
 
 using namespace espalier;
 
-// Which rows were trained on: how many in an epoch, and the sum of a hash of the number of each.
+// Which rows were trained on: how many in an epoch, and the sum of a hash of the bytes of each.
 struct PrintRows final : Callback {
   bool chief_only() const override { return true; }
   bool wants_rows() const override { return true; }

@@ -167,7 +167,6 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     const Logs not_due;
     Logs logs = training_logs();
     bool finite = true;
-    int64_t rows_seen = now.rows.rows;
     if (workers) late = replicas->lateness();
     while ((steps == 0 || now.step < steps) && !stopped) {
       if (launched) replicas->stage(Stage::kInput, steps_of_run + 1);
@@ -185,13 +184,12 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(batch, batches.numbers()); });
       if (ledger) {
-        const int64_t count = batch.count();
-        for (const int64_t place : batches.places()) rows.add(rows_seen + place);
-        const auto [first, last] =
-            batch.of_shards.empty() ? train_step->own_rows(count) : std::pair<int64_t, int64_t>();
-        for (int64_t i = first; i < last; ++i)
-          rows.add(batches.numbers().empty() ? rows_seen + i : batches.numbers()[static_cast<size_t>(i)]);
-        rows_seen += count;
+        const auto own = batch.of_shards.empty() ? train_step->own_rows(batch.count())
+                                                 : std::pair<int64_t, int64_t>(0, batches.places().size());
+        const auto numbers = batches.numbers();
+        for (int64_t i = own.first; i < own.second; ++i)
+          rows.add(numbers.empty() ? content_of_row(arguments.first(arguments.size() - 1), i)
+                                   : static_cast<uint64_t>(numbers[static_cast<size_t>(i)]));
       }
       if (narrow.untold() && !callbacks.empty()) {
         const std::string note = narrow.tell();
