@@ -28,16 +28,21 @@ struct PerReplica {
 
 enum class ReduceOp : uint8_t { kSum, kMean };
 
+class SharedBatches;
+
 // The batches of a dataset, cut for the replicas of this process.
 class DistributedDataset {
  public:
   DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas);
-  // The tensors of the next element of an iterator over `dataset`, its rows shared out; nothing at the end. A
-  // replica may have one row less than another, or none.
+  // The tensors of the next element of an iterator over `dataset`, its rows shared out; nothing at the end.
+  // Of a source in shards, as fit reads them, each of several workers opens its shards and no others: it has
+  // their rows of the element, shard by shard, perhaps none, and all workers call next() alike. Of others
+  // each worker reads all, and a replica may have one row less than another, or none.
   std::optional<std::vector<PerReplica>> next();
 
  private:
   DatasetIterator iterator_;
+  std::shared_ptr<SharedBatches> shared_;  // null: all is read
   std::shared_ptr<Replicas> replicas_;
 };
 
@@ -89,7 +94,7 @@ class Strategy {
   // What all replicas have, one behind the other along `axis`, which may be of another size on each. All
   // workers call it.
   Tensor gather(const PerReplica& values, int64_t axis = 0, Location at = Location::here()) const;
-  // Elements of `dataset` are batches for all replicas: each gets its rows.
+  // Elements of `dataset` are batches for all replicas: each gets its rows (DistributedDataset::next).
   DistributedDataset distribute(const Dataset& dataset) const;
 
   const std::shared_ptr<Replicas>& replicas() const { return replicas_; }
