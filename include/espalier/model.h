@@ -95,9 +95,9 @@ class Callback {
   };
   virtual void on_train_begin(const Run&) {}
   virtual void on_epoch_begin(int) {}
-  // What somebody should know of the model, a sentence: that a layer gives its outputs in 16 bits, once a
-  // compile(), behind the first step of a run and before its on_batch_end. Such layers are better made with
-  // .dtype = "float32" under a policy that computes in less.
+  // What somebody should know, a sentence, behind the first step of a run and before its on_batch_end: how
+  // replicas of a strategy share out the rows of a step; once a compile(), that a layer gives its outputs in
+  // 16 bits. Such layers are better made with .dtype = "float32" under a policy that computes in less.
   virtual void on_note(const std::string&) {}
   // Logs of the epoch so far after its first step, every eighth from there, and the first one that makes its
   // loss NaN or infinite; empty after the others.

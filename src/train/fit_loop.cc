@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "base/sha256.h"
 #include "base/shortest.h"
@@ -13,6 +14,7 @@
 #include "train/backup.h"
 #include "train/decisions.h"
 #include "train/epoch_rows.h"
+#include "train/share_note.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -155,7 +157,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     backups.restore(variables());
   }
   if (workers) replicas->broadcast(all_variables());
-  bool interrupted = false;
+  bool interrupted = false, shares_untold = replicas && replicas->many();
   steps_of_run = now.epoch * steps + now.step;
   bool stopped = agreed({.stop = stop}, context).stop;
   for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0, now.rows = {}) {
@@ -191,10 +193,15 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
           rows.add(numbers.empty() ? content_of_row(arguments.first(arguments.size() - 1), i)
                                    : static_cast<uint64_t>(numbers[static_cast<size_t>(i)]));
       }
-      if (narrow.untold() && !callbacks.empty()) {
-        const std::string note = narrow.tell();
+      const auto tell = [&](const std::string& note) {
         for (const auto& callback : callbacks) callback->on_note(note);
+      };
+      if (std::exchange(shares_untold, false)) {
+        const int64_t examples = batches.examples_per_epoch();
+        tell(share_note(*replicas, examples ? std::min(examples, options.batch_size) : batch.count(),
+                        this->options.logical_shards, !batch.of_shards.empty()));
       }
+      if (narrow.untold() && !callbacks.empty()) tell(narrow.tell());
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
       // Workers of a strategy have one loss.
