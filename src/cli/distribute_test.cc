@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/sha256.h"
 #include "cli/verb_test.h"
+#include "format/safetensors.h"
 
 namespace espalier::cli {
 namespace {
@@ -68,6 +69,17 @@ std::string weights_of(const std::string& model) {
   return sha256_of(posix_env().read_file(model + "/weights.safetensors"));
 }
 
+// Of what was learned alone: the generator that Dropout draws from is that of the last epoch in any case.
+std::string learned_by(const std::string& model) {
+  std::string out;
+  for (const NamedArray& array : read_safetensors(model + "/weights.safetensors").arrays) {
+    if (array.value.type().dtype != DType::kF32) continue;
+    out += array.name;
+    out.append(reinterpret_cast<const char*>(array.value.raw()), array.value.raw_bytes());
+  }
+  return sha256_of(out);
+}
+
 std::string launched(int workers, const std::string& flags, const std::string& train) {
   return cat("launch -n ", workers, " ", flags, " -- ", build_folder(), "/espalier train ", train,
              " --strategy multiworker");
@@ -81,6 +93,12 @@ TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
     const Outcome one = call_command(cat("train ", train, " --model ", folder, "/one --force"));
     ASSERT_EQ(one.code, 0) << one.error;
     const std::string wanted = weights_of(folder + "/one");
+  std::string plan = posix_env().read_file(folder + "/plan.toml");
+  replace_in(plan, "epochs = 4", "epochs = 9");
+  replace_in(plan, "\"EarlyStopping\"\npatience = 3", "\"EarlyStopping\"\npatience = 2\nmin_delta = 0.3");
+  write_file(folder + "/plan.toml", plan);
+  replace_in(plan, "restore_best_weights = true", "restore_best_weights = false");
+  write_file(folder + "/as_it_ends.toml", plan);
     for (const int workers : {1, 2, 3, 4, 8}) {
       const std::string model = cat(folder, "/w", workers);
       const Outcome run = call_command(launched(workers, "", cat(train, " --model ", model, " --force")));
@@ -88,6 +106,17 @@ TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
       EXPECT_EQ(weights_of(model), wanted) << workers;
       const std::string mirrored = cat(folder, "/m", workers);
       const Outcome local = call_command(cat("train ", train, " --strategy mirrored --devices ", workers,
+    const auto history = nlohmann::json::parse(posix_env().read_file(folder + "/one/training.json"));
+    const int epochs = history["epochs"];
+    ASSERT_GE(epochs, 3);
+    ASSERT_LT(epochs, 9);
+    // The best one was the third from the end: what a run that ends there has learned, and no longer one.
+    for (const int more : {0, 1, 2}) {
+      const Outcome shorter = call_command(cat("train ", folder, "/as_it_ends.toml", flags, " --epochs ",
+                                               epochs - 2 + more, " --model ", folder, "/shorter --force"));
+      ASSERT_EQ(shorter.code, 0) << shorter.error;
+      EXPECT_EQ(learned_by(folder + "/shorter") == learned_by(folder + "/one"), more == 0) << epochs;
+    }
                                              " --model ", mirrored, " --force"));
       EXPECT_EQ(local.code, 0) << workers << "\n" << local.error;
       EXPECT_EQ(weights_of(mirrored), wanted) << workers;
