@@ -85,27 +85,27 @@ std::string launched(int workers, const std::string& flags, const std::string& t
              " --strategy multiworker");
 }
 
+void replace_in(std::string& text, const std::string& what, const std::string& by) {
+  ASSERT_NE(text.find(what), std::string::npos) << what;
+  text.replace(text.find(what), what.size(), by);
+}
+
+// EarlyStopping ends these runs, and the weights are those of an epoch before.
 TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
   const std::string folder = launched_folder("distribute-bits", 1009);
-  for (const char* batch : {"96", "725"}) {
-    SCOPED_TRACE(batch);
-    const std::string train = cat(folder, "/plan.toml --deterministic --batch ", batch);
-    const Outcome one = call_command(cat("train ", train, " --model ", folder, "/one --force"));
-    ASSERT_EQ(one.code, 0) << one.error;
-    const std::string wanted = weights_of(folder + "/one");
   std::string plan = posix_env().read_file(folder + "/plan.toml");
   replace_in(plan, "epochs = 4", "epochs = 9");
   replace_in(plan, "\"EarlyStopping\"\npatience = 3", "\"EarlyStopping\"\npatience = 2\nmin_delta = 0.3");
   write_file(folder + "/plan.toml", plan);
   replace_in(plan, "restore_best_weights = true", "restore_best_weights = false");
   write_file(folder + "/as_it_ends.toml", plan);
-    for (const int workers : {1, 2, 3, 4, 8}) {
-      const std::string model = cat(folder, "/w", workers);
-      const Outcome run = call_command(launched(workers, "", cat(train, " --model ", model, " --force")));
-      EXPECT_EQ(run.code, 0) << workers << "\n" << run.error;
-      EXPECT_EQ(weights_of(model), wanted) << workers;
-      const std::string mirrored = cat(folder, "/m", workers);
-      const Outcome local = call_command(cat("train ", train, " --strategy mirrored --devices ", workers,
+  for (const char* batch : {"96", "725"}) {
+    SCOPED_TRACE(batch);
+    const std::string flags = cat(" --deterministic --batch ", batch),
+                      train = cat(folder, "/plan.toml", flags);
+    const Outcome one = call_command(cat("train ", train, " --model ", folder, "/one --force"));
+    ASSERT_EQ(one.code, 0) << one.error;
+    const std::string wanted = weights_of(folder + "/one");
     const auto history = nlohmann::json::parse(posix_env().read_file(folder + "/one/training.json"));
     const int epochs = history["epochs"];
     ASSERT_GE(epochs, 3);
@@ -117,6 +117,13 @@ TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
       ASSERT_EQ(shorter.code, 0) << shorter.error;
       EXPECT_EQ(learned_by(folder + "/shorter") == learned_by(folder + "/one"), more == 0) << epochs;
     }
+    for (const int workers : {1, 2, 3, 4, 8}) {
+      const std::string model = cat(folder, "/w", workers);
+      const Outcome run = call_command(launched(workers, "", cat(train, " --model ", model, " --force")));
+      EXPECT_EQ(run.code, 0) << workers << "\n" << run.error;
+      EXPECT_EQ(weights_of(model), wanted) << workers;
+      const std::string mirrored = cat(folder, "/m", workers);
+      const Outcome local = call_command(cat("train ", train, " --strategy mirrored --devices ", workers,
                                              " --model ", mirrored, " --force"));
       EXPECT_EQ(local.code, 0) << workers << "\n" << local.error;
       EXPECT_EQ(weights_of(mirrored), wanted) << workers;
@@ -350,20 +357,49 @@ TEST(VerifyParity, SlowStatisticsOfOneReplicaAreNamedAsTheCause) {
   EXPECT_NE(bits.output.find("--strategy multiworker --deterministic"), std::string::npos) << bits.output;
 }
 
-TEST(Distribute, SlowAPlanThatSaysItsStrategyTrainsByIt) {
-  const std::string folder = launched_folder("distribute-plan", 301), plan = folder + "/plan.toml";
-  const auto weights_by = [&](const std::string& text, const std::string& flags) {
-    write_file(folder + "/said.toml", posix_env().read_file(plan) + text);
-    const Outcome run =
-        call_command(cat("train ", folder, "/said.toml --force --model ", folder, "/model ", flags));
-    EXPECT_EQ(run.code, 0) << run.error;
-    return weights_of(folder + "/model");
+// What [distribute] of a plan says is what happens: how many have which rows, and the messages of gradients,
+// however many, change no bit.
+TEST(Distribute, SlowAPlanSaysWhereItTrainsAndHow) {
+  const std::string folder = launched_folder("distribute-plan", 301);
+  const std::string plan = posix_env().read_file(folder + "/plan.toml");
+  const auto with = [&](const std::string& name, const std::string& keys) {
+    write_file(cat(folder, "/", name, ".toml"), cat(plan, "\n[distribute]\n", keys));
+    return cat(folder, "/", name, ".toml --model ", folder, "/", name);
   };
-  const std::string two = "[distribute]\nstrategy = \"mirrored\"\ndevices = 2\n";
-  const std::string one = weights_by("", "");
-  EXPECT_EQ(weights_by(two, ""), weights_by("", "--strategy mirrored --devices 2"));
-  EXPECT_NE(weights_by(two, ""), one);
-  EXPECT_EQ(weights_by(two, "--strategy one"), one);
+  const Outcome flags = call_command(
+      cat("train ", folder, "/plan.toml --strategy mirrored --devices 3 --model ", folder, "/flags"));
+  ASSERT_EQ(flags.code, 0) << flags.error;
+  EXPECT_NE(flags.error.find("note: 96 rows a step: 32 on each of 3 devices\n"), std::string::npos)
+      << flags.error;
+  const std::string cut = "first_bucket = 1\nbucket = 100\naudit_steps = 2\n";
+  const Outcome said =
+      call_command(cat("train ", with("mirrored", cat("strategy = \"mirrored\"\ndevices = 3\n", cut))));
+  ASSERT_EQ(said.code, 0) << said.error;
+  EXPECT_EQ(weights_of(folder + "/mirrored"), weights_of(folder + "/flags"));
+  // One of the command line leaves the devices of the plan's own.
+  const std::string one = folder + "/mirrored.toml --strategy one --model " + folder + "/one";
+  EXPECT_EQ(call_command("train " + one).code, 0);
+  EXPECT_NE(weights_of(folder + "/one"), weights_of(folder + "/flags"));
+  const std::string words = with("workers", cat("strategy = \"multiworker\"\n", cut));
+  const Outcome workers = call_command(cat("launch -n 3 -- ", build_folder(), "/espalier train ", words));
+  ASSERT_EQ(workers.code, 0) << workers.error;
+  EXPECT_EQ(weights_of(folder + "/workers"), weights_of(folder + "/flags"));
+  const std::string note = "note: 96 rows a step: 32 on each of 3 workers\n";
+  ASSERT_NE(workers.error.find(note), std::string::npos) << workers.error;
+  EXPECT_EQ(workers.error.find(note, workers.error.find(note) + 1), std::string::npos)
+      << "the first worker alone says it: " << workers.error;
+}
+
+TEST(Distribute, ShardsThatRunOneAfterAnotherHaveNoStatisticsOfAll) {
+  const std::string folder = launched_folder("distribute-synchronized", 101);
+  std::string plan = posix_env().read_file(folder + "/plan.toml");
+  replace_in(plan, "momentum = 0.9\n", "momentum = 0.9\nsynchronized = true\n");
+  write_file(folder + "/plan.toml", plan);
+  const Outcome run =
+      call_command(cat("train ", folder, "/plan.toml --deterministic --model ", folder, "/model"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.error.find("[strategy.synchronized]"), std::string::npos) << run.error;
+  EXPECT_FALSE(posix_env().exists(folder + "/model"));
 }
 
 TEST(Distribute, DevicesAreMirroreds) {

@@ -18,12 +18,16 @@ namespace espalier::cli {
 namespace {
 
 std::optional<Strategy> strategy_of(const DistributePlan& plan) {
-  if (plan.strategy == "mirrored") return strategy::Mirrored({.devices = plan.devices});
+  const auto first = static_cast<size_t>(plan.first_bucket), next = static_cast<size_t>(plan.bucket);
+  if (plan.strategy == "mirrored")
+    return strategy::Mirrored({.devices = plan.devices, .first_bucket = first, .bucket = next});
   if (plan.devices != 0)
     throw ValueError("distribute.devices",
                      cat("devices are of the strategy mirrored, and it is ", plan.strategy),
                      "--strategy mirrored");
-  if (plan.strategy == "multiworker") return strategy::MultiWorkerMirrored();
+  if (plan.strategy == "multiworker")
+    return strategy::MultiWorkerMirrored(
+        {.audit_steps = plan.audit_steps, .first_bucket = first, .bucket = next});
   return std::nullopt;
 }
 
