@@ -28,7 +28,7 @@ class ControlMember {
   void lost();
   void tick(double now, const StageReport& at);
 
-  // What the rank has to say.
+  // What the rank has to say. Facts may come again once those before are agreed on.
   void describe(std::map<std::string, std::string> facts);
   void failed(const std::string& text, FailureCause cause, const StageReport& at);
   void left(const StageReport& at);
@@ -37,9 +37,8 @@ class ControlMember {
   // To be sent, in order, since the last call.
   std::vector<ControlMessage> take();
 
-  bool described() const { return described_; }
-  // All ranks have said the same facts.
-  bool agreed() const { return agreed_; }
+  // All ranks have said the same facts as this one at its last describe().
+  bool agreed() const { return described_ > 0 && agreed_ == described_; }
   // Of the coordinator; of this rank alone where that is gone or does not take it, with an empty id.
   const std::optional<RunVerdict>& verdict() const { return verdict_; }
   // The first signal that any rank got; 0: none.
@@ -51,7 +50,8 @@ class ControlMember {
 
   const Options options_;
   std::optional<double> begun_, beat_;
-  bool welcome_ = false, over_ = false, described_ = false, agreed_ = false;
+  bool welcome_ = false, over_ = false;
+  uint64_t described_ = 0, agreed_ = 0;  // how often
   int preemption_ = 0;
   std::optional<RunVerdict> verdict_;
   std::vector<ControlMessage> out_;

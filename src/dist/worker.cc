@@ -148,7 +148,7 @@ std::vector<double> Worker::lateness() const {
 }
 
 void Worker::describe(std::map<std::string, std::string> facts) {
-  if (control_ && !std::exchange(described_, true)) control_->describe(std::move(facts));
+  if (control_) control_->describe(std::move(facts));
 }
 
 void Worker::begin_step(int64_t step) {
