@@ -1,8 +1,10 @@
 // Training by launched workers, as a shell runs it.
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <random>
+#include <regex>
 
 #include <nlohmann/json.hpp>
 
@@ -210,17 +212,38 @@ TEST(Distribute, SlowToldToGoAllSaveAndEndWith42) {
   EXPECT_EQ(weights_of(model), weights_of(folder + "/whole"));
 }
 
-// The processes of launched runs, and what lies in /dev/shm; sockets of the abstract namespace end with them.
-std::string left_behind() {
-  return call_shell("pgrep -fc '[e]spalier train .*distribute-chaos'; ls /dev/shm | grep -c espalier").output;
+// What is left of a run that said its job's name: processes, sockets, and names or mappings of its memory.
+std::string left_behind(const std::string& job) {
+  return call_shell(cat("pgrep -fc '[e]spalier train .*distribute-chaos'; grep -c ", job, " /proc/net/unix; ",
+                        "ls /dev/shm | grep -c ", job, "; cat /proc/[0-9]*/maps 2>/dev/null | grep -c ", job))
+      .output;
+}
+
+// Of a record: seconds from the last collective that a rank ended to the verdict. A rank breaks behind it,
+// at the begin of its next step.
+double seconds_to_verdict(const nlohmann::json& start, int rank) {
+  double out = 1e9;
+  for (const auto& call : start["ranks"].at(static_cast<size_t>(rank))["collectives"]) {
+    if (!call["done_seconds_ago"].is_null()) out = call["done_seconds_ago"].get<double>();
+  }
+  return out;
 }
 
 // Seeded faults: what the launcher says, how soon, and that nothing is left. ESPALIER_CHAOS_RUNS: how many.
 TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
-  const std::string folder = launched_folder("distribute-chaos", 601);
+  const std::string folder = launched_folder("distribute-chaos", 601), record = folder + "/record.json";
   const std::string plan = folder + "/plan.toml --deterministic";
   ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
   const std::string undisturbed = weights_of(folder + "/whole");
+  const auto timed = [](const std::string& line) {
+    const auto begin = std::chrono::steady_clock::now();
+    Outcome run = call_command(line);
+    return std::pair(std::move(run),
+                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  };
+  const double whole = timed(launched(5, "", cat(plan, " --force --model ", folder, "/model"))).second;
+  // What a busy machine adds to a limit.
+  constexpr double kSlack = 0.5;
   const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
   const int runs = asked ? std::stoi(asked) : 12;
   int exact = 0;
@@ -230,48 +253,64 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
     // Twelve faults in a row are of each kind twice.
     const char* const kinds[] = {"kill", "throw", "exit", "stop", "short", "mismatch"};
     const std::string kind = kinds[seed % 6];
-    const int ranks = 2 + below(4), rank = below(ranks), step = 1 + below(12);
+    // Of two that differ none is the odd one.
+    const int ranks = kind == "mismatch" ? 3 + below(3) : 2 + below(4), rank = below(ranks),
+              step = 1 + below(12);
     const std::string model = folder + "/model", who = cat("rank ", rank, " (pid ");
-    std::string flags, train = cat(plan, " --force --model ", model), wanted, other;
+    std::string chaos, wanted, lr;
+    // To the verdict. Silence counts from the last beat.
     double limit = 2;
     if (kind == "kill") wanted = cat(") ended by signal 9 in step ", step);
     if (kind == "throw") wanted = cat(") failed in step ", step);
     if (kind == "exit") wanted = cat(") ended with status 0 in step ", step, " while");
     if (kind == "stop") {
       wanted = ") has not been heard of for 5.";
-      limit = 8;
+      limit = 6;
     }
-    if (kind == "short") limit = 2 + 2.5;
     if (kind == "kill" || kind == "throw" || kind == "exit")
-      flags = cat("--chaos ", kind, ":", rank, "@step", step);
-    if (kind == "stop") flags = cat("--chaos stop:", rank, "@step", step, ":30s");
-    if (kind == "short") flags = cat("--chaos stop:", rank, "@step", step, ":2s");
-    std::string line = launched(ranks, flags, train);
+      chaos = cat("--chaos ", kind, ":", rank, "@step", step);
+    if (kind == "stop") chaos = cat("--chaos stop:", rank, "@step", step, ":30s");
+    if (kind == "short") chaos = cat("--chaos stop:", rank, "@step", step, ":2s");
     if (kind == "mismatch") {
-      line = cat("launch -n ", ranks, " -- sh -c '", build_folder(), "/espalier train ", train,
-                 " --strategy multiworker --lr 0.0$((1 + (ESPALIER_RANK == ", rank, ")))'");
-      wanted = cat("learning rate is 0.0");
+      lr = cat(" --lr 0.0$((1 + (ESPALIER_RANK == ", rank, ")))");
+      wanted = "optimizer.learning_rate is ";
     }
-    const auto begin = std::chrono::steady_clock::now();
-    const Outcome run = call_command(line);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::string line =
+        cat("launch -n ", ranks, " --record ", record, " ", chaos,
+            " -- sh -c 'echo job $ESPALIER_JOB.; exec ", build_folder(), "/espalier train ", plan,
+            " --force --model ", model, " --strategy multiworker", lr, "'");
+    const auto [run, seconds] = timed(line);
     SCOPED_TRACE(cat("seed ", seed, ": ", line, "\n", run.error));
-    // A run of four epochs takes a part of a second; the rest is what a busy machine adds.
-    constexpr double kStart = 4;
-    EXPECT_LE(seconds, limit + kStart);
+    const size_t at = run.output.find("job ");
+    ASSERT_NE(at, std::string::npos) << run.output;
+    const std::string job = run.output.substr(at + 4, run.output.find('.', at) - at - 4);
+    EXPECT_EQ(left_behind(job), "0\n0\n0\n0\n");
     if (kind == "short") {
       EXPECT_EQ(run.code, 0);
+      EXPECT_LE(seconds, whole + 2 + 2 * kSlack);
       EXPECT_EQ(weights_of(model), undisturbed);
       ++exact;
-    } else {
-      EXPECT_EQ(run.code, 43);
-      const bool named = run.error.find(wanted) != std::string::npos;
-      const bool culprit = kind == "mismatch" ? run.error.find(cat(" on rank ", rank)) != std::string::npos
-                                              : run.error.find(who) != std::string::npos;
-      exact += named && culprit;
-      EXPECT_TRUE(named && culprit);
+      continue;
     }
-    EXPECT_EQ(left_behind(), "0\n0\n");
+    EXPECT_EQ(run.code, 43);
+    const auto start = nlohmann::json::parse(posix_env().read_file(record))["starts"].at(0);
+    ASSERT_TRUE(start["verdict"].is_object()) << start;
+    const std::string text = start["verdict"]["text"];
+    const bool named = text.find(wanted) != std::string::npos;
+    const bool culprit =
+        start["verdict"]["rank"] == rank &&
+        (kind == "mismatch" ? std::regex_search(text, std::regex(cat("0\\.02 on rank ", rank, "( |$)"))) &&
+                                  text.find("0.01 on ranks ") != text.npos
+                            : text.starts_with(who));
+    exact += named && culprit;
+    EXPECT_TRUE(named && culprit) << text;
+    // Before the first step there is nothing to count from but the begin of the run.
+    if (kind != "mismatch") {
+      EXPECT_LE(seconds_to_verdict(start, rank), limit + kSlack);
+      EXPECT_GE(seconds_to_verdict(start, rank), kind == "stop" ? 4 : 0);
+    }
+    // Who is told has 2 s to end before it is killed.
+    EXPECT_LE(seconds, whole + limit + 2 + kSlack);
   }
   EXPECT_GE(exact * 100, runs * 99);
 }
@@ -297,26 +336,51 @@ TEST(Distribute, SlowHealthyRunsOfABusyMachineAreNotGivenUp) {
   }
 }
 
+// Rank 1 of three has a plan of its own, changed so; what is said of it.
 TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
   const std::string folder = launched_folder("distribute-mismatch", 301);
-  const Outcome run = call_command(cat("launch -n 3 -- sh -c '", build_folder(), "/espalier train ", folder,
-                                       "/plan.toml --strategy multiworker ", "--model ", folder,
-                                       "/model --lr 0.0$((1 + (ESPALIER_RANK == 2)))'"));
-  EXPECT_EQ(run.code, 43) << run.error;
-  EXPECT_NE(run.error.find("learning rate is 0.01 on ranks 0, 1 and 0.02 on rank 2"), std::string::npos)
-      << run.error;
-  // Models of equal variables that compute something else.
-  std::string text = posix_env().read_file(folder + "/plan.toml");
-  text.replace(text.find("relu"), 4, "tanh");
-  write_file(folder + "/plan1.toml", text);
-  posix_env().write_file(folder + "/plan0.toml", posix_env().read_file(folder + "/plan.toml"));
-  const Outcome other = call_command(cat("launch -n 3 -- sh -c '", build_folder(), "/espalier train ", folder,
+  const std::string text = posix_env().read_file(folder + "/plan.toml");
+  write_file(folder + "/plan0.toml", text);
+  const auto expect_named = [&](const std::string& flags, const std::string& wanted) {
+    const Outcome run = call_command(cat("launch -n 3 -- sh -c '", build_folder(), "/espalier train ", folder,
                                          "/plan$((ESPALIER_RANK == 1)).toml --strategy multiworker --model ",
-                                         folder, "/model'"));
-  EXPECT_EQ(other.code, 43) << other.error;
-  EXPECT_NE(other.error.find("program of the model is "), std::string::npos) << other.error;
-  EXPECT_NE(other.error.find(" on ranks 0, 2 and "), std::string::npos) << other.error;
-  EXPECT_NE(other.error.find(" on rank 1"), std::string::npos) << other.error;
+                                         folder, "/model ", flags, "'"));
+    EXPECT_EQ(run.code, 43) << run.error;
+    EXPECT_NE(run.error.find(cat("ranks do not run the same: ", wanted)), std::string::npos) << wanted << "\n"
+                                                                                             << run.error;
+    EXPECT_FALSE(posix_env().exists(folder + "/model"));
+  };
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    EXPECT_NE(other.find(from), other.npos) << from;
+    other.replace(other.find(from), from.size(), to);
+    write_file(folder + "/plan1.toml", other);
+  };
+  const std::string stopping = "[[callbacks]]\ntype = \"EarlyStopping\"\npatience = 3\n";
+  for (const auto& [from, to, wanted] : std::vector<std::array<std::string, 3>>{
+           {"patience = 3", "patience = 2", "callbacks[1].patience is 3 on ranks 0, 2 and 2 on rank 1"},
+           {stopping + "restore_best_weights = true\n", "",
+            "callbacks[1] is EarlyStopping on ranks 0, 2 and not set on rank 1"},
+           {"min_delta = 0.5", "min_delta = 0.5\nfactor = 0.5",
+            "callbacks[0].factor is 0.1 on ranks 0, 2 and 0.5 on rank 1"},
+           {"epochs = 4", "epochs = 4\nmetrics = [\"auc\"]",
+            "fit.metrics is [\"auto\"] on ranks 0, 2 and [\"auc\"] on rank 1"},
+           {"epochs = 4", "epochs = 4\ncheckpoint_every = 5",
+            "fit.checkpoint_every is 0 on ranks 0, 2 and 5 on rank 1"},
+           {"relu", "tanh", "model.layers[0].activation is \"relu\" on ranks 0, 2 and \"tanh\" on rank 1"}}) {
+    SCOPED_TRACE(wanted);
+    changed(from, to);
+    expect_named("", wanted);
+  }
+  changed("", "");
+  expect_named("--lr 0.0$((1 + (ESPALIER_RANK == 2)))",
+               "optimizer.learning_rate is 0.01 on ranks 0, 1 and 0.02 on rank 2");
+  // Logs are the first one's, wherever each would write them.
+  changed("[[callbacks]]", "[[callbacks]]\ntype = \"CSVLogger\"\npath = \"log.csv\"\n[[callbacks]]");
+  const Outcome run = call_command(cat("launch -n 3 -- sh -c '", build_folder(), "/espalier train ", folder,
+                                       "/plan$((ESPALIER_RANK == 1)).toml --strategy multiworker --model ",
+                                       folder, "/model'"));
+  EXPECT_EQ(run.code, 0) << run.error;
 }
 
 TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {

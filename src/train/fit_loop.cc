@@ -13,6 +13,7 @@
 #include "optim/rule.h"
 #include "train/backup.h"
 #include "train/decisions.h"
+#include "train/deciding_callback.h"
 #include "train/epoch_rows.h"
 #include "train/share_note.h"
 #include "train/step.h"
@@ -57,6 +58,16 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
   out["validation"] = validation.logs ? "there" : "missing";
   if (validation.content) out["hash of the validation rows"] = validation.content();
   out["version"] = kVersion;
+  out.merge(facts_of(options.callbacks));
+  std::string metrics;
+  for (const auto& [name, value] : logs()) metrics += cat(metrics.empty() ? "" : ", ", name);
+  out["logs"] = metrics;
+  std::string weights;
+  for (const auto& [number, weight] : options.class_weight)
+    weights += cat(weights.empty() ? "" : ", ", number, ": ", shortest(weight));
+  out["class weights"] = weights.empty() ? "none" : weights;
+  const auto wants_rows = [](const auto& callback) { return callback->wants_rows(); };
+  out["ledger"] = std::ranges::any_of(options.callbacks, wants_rows) ? "kept" : "not kept";
   out["model"] = Running::model()->path();
   out["seed"] = cat(own_seed);
   std::string types;
@@ -150,6 +161,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   stop = now.stopped;
   for (const auto& callback : callbacks) callback->on_train_begin(run);
   const auto begin_epoch = [&] {
+    if (!common.empty()) common["begin"] = cat("epoch ", now.epoch, ", step ", now.step);
     for (const auto& callback : callbacks) callback->on_epoch_begin(now.epoch);
   };
   if (backups.found()) {
