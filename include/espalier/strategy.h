@@ -134,7 +134,8 @@ class Mirrored : public Strategy {
 struct MultiWorkerOptions {
   // Every so many steps, and behind the last, workers compare a hash of each variable, and raise
   // RunError[strategy.audit] in fit, which names the variable and the worker where one differs: by a fault of
-  // memory, or by code that assigned it on one worker alone. 0: never.
+  // memory, or by code that assigned it on one worker alone. evaluate and predict compare those of the model
+  // and the rows in memory, before they begin. 0: never.
   int64_t audit_steps = 100;
   // Bytes of gradients that ranks add up in one message: of the first one, and of others.
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;

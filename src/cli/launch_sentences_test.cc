@@ -64,6 +64,15 @@ const std::map<std::string, std::function<void()>> kPrograms = {
          if (workers.worker() == 1 && step == 3) kernel.assign(full(kernel.shape(), 1));
        });
      }},
+    {"other rows",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       Sequential model{Dense({.units = 1})};
+       model.compile({.loss = MeanSquaredError(), .metrics = {}});
+       const Tensor x = full({6, 2}, workers.worker() == 1 ? 2 : 1);
+       model.evaluate(x, full({6, 1}, 1));
+     }},
     {"own rows",
      [] {
        const strategy::MultiWorkerMirrored workers;
@@ -192,6 +201,8 @@ TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
       launch_words(2, "--stall-after 3s", but_of(0, "exec sleep 60", train)),
       launch_words(3, "", but_of(2, cat("exec ", train, " --lr 0.02"), train)),
       launch_words(4, "", program_words("other calls")),
+      launch_words(3, "", but_of(1, cat("exec ", program_words("slow")), train)),
+      launch_words(3, "", program_words("other rows")),
       launch_words(3, "", program_words("other bits")),
       launch_words(2, "", program_words("own rows")),
       launch_words(2, "", but_of(1, "ulimit -f 2048", worker_words(large))),

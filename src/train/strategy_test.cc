@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -364,28 +365,38 @@ TEST(Strategies, EvaluationAndPredictionAreThoseOfAllRows) {
   for (const Said& worker : all) same(worker);
 }
 
-// One that nobody compiled, as a loaded one, predicts by the strategy of its scope. Each worker has another
-// model: of which one an output is says who made it.
+// Notes how many rows it is traced for.
+struct RowsTraced final : Layer {
+  explicit RowsTraced(std::vector<int64_t>& rows) : Layer("rows"), rows(rows) {}
+  Tensor call(const Tensor& x) override {
+    rows.push_back(x.size(0));
+    return x * 1;
+  }
+  std::vector<int64_t>& rows;
+};
+
+// One that nobody compiled, as a loaded one, predicts by the strategy of its scope, and each worker its rows.
 TEST(Strategies, AModelThatIsNotCompiledPredictsByItsScope) {
   const TrainingRows rows = rows_for(10);
-  const auto model_of = [&](int worker) {
-    set_seed(static_cast<uint64_t>(worker));
-    Sequential model = plain();
+  const auto predicted = [&](std::vector<int64_t>& traced, const Strategy* strategy) {
+    set_seed(3);
+    Sequential model{RowsTraced(traced), Dense({.units = 4})};
     model(rows.x);
-    return model;
+    traced.clear();
+    std::optional<Strategy::Scope> scope;
+    if (strategy) scope.emplace(strategy->replicas());
+    return model.predict(rows.x).to_vector<float>();
   };
-  std::vector<std::vector<float>> own(2);
-  for (int worker : {0, 1}) own[worker] = model_of(worker).predict(rows.x).to_vector<float>();
-  ASSERT_NE(own[0], own[1]);
-  // The first five rows are those of the first worker.
-  std::vector<float> wanted(own[0].begin(), own[0].begin() + 20);
-  wanted.insert(wanted.end(), own[1].begin() + 20, own[1].end());
+  std::vector<int64_t> whole;
+  const std::vector<float> wanted = predicted(whole, nullptr);
+  EXPECT_EQ(std::set(whole.begin(), whole.end()), std::set<int64_t>{10});
+  std::vector<std::vector<int64_t>> parts(2);
   const auto all = on_workers(2, [&](const Strategy& workers) {
-    Sequential model = model_of(workers.worker());
-    const auto scope = workers.scope();
-    return Weights{{}, {model.predict(rows.x).to_vector<float>()}, {}};
+    return Weights{{}, {predicted(parts[static_cast<size_t>(workers.worker())], &workers)}, {}};
   });
   for (const Weights& said : all) EXPECT_EQ(said.values[0], wanted);
+  for (const std::vector<int64_t>& part : parts)
+    EXPECT_EQ(std::set(part.begin(), part.end()), std::set<int64_t>{5});
 }
 
 // Who prints or writes has no hook called elsewhere, at the end neither.
