@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -79,6 +80,16 @@ nlohmann::ordered_json record_of(const LaunchOutcome& outcome) {
   return {{"version", 1}, {"verb", "launch"}, {"code", code}, {"starts", starts}};
 }
 
+// Where a run that was given up is kept when nobody said where: what is behind a verdict is asked for when it
+// has come.
+std::string place_of_record(const LaunchOutcome& outcome) {
+  std::error_code missing;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
+  return ((missing ? std::filesystem::path("/tmp") : folder) /
+          cat("espalier-launch-", outcome.starts.back().verdict->id, ".json"))
+      .string();
+}
+
 void launch_program(LaunchFlags& flags) {
   flags.launch.program = program_words();
   flags.launch.stall_after = seconds_of(flags.stall_after);
@@ -95,6 +106,15 @@ void launch_program(LaunchFlags& flags) {
   } catch (const IoError& error) {
     if (outcome.code == 0) throw;
     say(error.message());  // how the run ended matters more
+  }
+  if (flags.record.empty() && !outcome.starts.empty() && outcome.starts.back().verdict) {
+    flags.record = place_of_record(outcome);
+    try {
+      keep(outcome);
+      say(cat("what each rank did last is in ", flags.record));
+    } catch (const IoError& error) {
+      say(error.message());
+    }
   }
   if (outcome.code != 0) throw Exit{outcome.code};
 }
@@ -145,7 +165,8 @@ void add_launch(CLI::App& app) {
   verb->add_option("--chaos", flags->launch.chaos, "Faults to try, between commas (below)")
       ->type_name("SPEC");
   verb->add_option("--record", flags->record,
-                   "Write how it ended as JSON: the verdict, and the last 64 collectives of each rank")
+                   "Write how it ended as JSON: the verdict, and the last 64 collectives of each rank; a run "
+                   "that is given up is kept in the folder for temporary files, too")
       ->type_name("FILE");
   verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
       ->type_name("-- PROGRAM ARGS");

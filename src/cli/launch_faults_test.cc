@@ -6,6 +6,8 @@
 #include <map>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "base/thread_pool.h"
 #include "cli/launched_test.h"
 #include "dist/worker.h"
@@ -220,6 +222,35 @@ TEST(LaunchFaults, ARecordThatCannotBeWrittenDoesNotHideHowTheRunEnded) {
   EXPECT_EQ(failed.code, 7);
   EXPECT_EQ(times(failed.error, "record.json"), 1u) << failed.error;
   EXPECT_EQ(run(0).code, 2);
+}
+
+// Nobody asks for a record before something has gone wrong.
+TEST(LaunchFaults, SlowARunThatIsGivenUpIsKeptUnasked) {
+  const std::string folder = folder_to_launch("launch-faults-kept"), kept = folder + "/kept";
+  const auto files = [&] {
+    std::vector<std::string> out;
+    for (const auto& file : std::filesystem::directory_iterator(kept)) out.push_back(file.path());
+    return out;
+  };
+  const auto run = [&](const std::string& flags) {
+    std::filesystem::remove_all(kept);
+    std::filesystem::create_directory(kept);
+    return call_shell(cat("TMPDIR=", kept, " ", launch_words(2, flags, worker_words(folder))));
+  };
+  const Outcome killed = run("--chaos kill:1@step3");
+  EXPECT_EQ(killed.code, 43) << killed.error;
+  ASSERT_EQ(files().size(), 1u);
+  EXPECT_TRUE(
+      killed.error.ends_with(cat("\nespalier launch: what each rank did last is in ", files()[0], "\n")))
+      << killed.error;
+  const auto start = nlohmann::json::parse(posix_env().read_file(files()[0]))["starts"].at(0);
+  EXPECT_NE(files()[0].find(start["verdict"]["id"].get<std::string>()), std::string::npos);
+  EXPECT_EQ(start["verdict"]["rank"], 1);
+  for (const int rank : {0, 1}) EXPECT_GT(start["ranks"].at(rank)["collectives"].size(), 3u);
+  EXPECT_EQ(run(cat("--chaos kill:1@step3 --record ", folder, "/record.json")).code, 43);
+  EXPECT_EQ(files().size(), 0u);
+  EXPECT_EQ(run("").code, 0);
+  EXPECT_EQ(files().size(), 0u);
 }
 
 TEST(LaunchFaults, RanksThatReadOtherTablesAreTold) {
