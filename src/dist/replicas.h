@@ -48,7 +48,6 @@ class Replicas {
   void begin_step(int64_t step) const;
   void failed(const std::exception& error) const;
   void left() const;
-  void stage(Stage stage, int64_t number) const;
   // By how many seconds each worker came later than the first to its collectives, since it began; empty where
   // nobody is waited for.
   std::vector<double> lateness() const;
@@ -96,21 +95,21 @@ class Replicas {
   // this one; and that: raises RunError[strategy.audit].
   bool audits() const { return audit_steps_ > 0 && workers() > 1; }
   bool audit_due(int64_t step) const { return audits() && step % audit_steps_ == 0; }
+  void audit(std::span<const Variable> variables, int64_t step) const;
   // Before workers evaluate or predict together, unless variables are never compared: that these and their
   // rows are the same. Raises RunError[strategy.audit], and tells the run.
   void require_equal(std::string_view verb, std::span<const Variable> variables,
                      std::span<const Tensor> rows) const;
-  void audit(std::span<const Variable> variables, int64_t step) const;
   // Gives variables the values they have on worker 0. All workers name the same ones in one order.
   void broadcast(std::span<const Variable> variables) const;
 
+ private:
   // Which of `own` another worker has another of: the first, and " of rank 1 differs from that of rank 0".
   struct Odd {
     size_t place = 0;
     std::string sentence;
   };
   std::optional<Odd> first_odd(std::string_view name, const std::vector<uint64_t>& own) const;
- private:
   std::vector<Tensor> arguments_of(const BatchRows& batch, int rank) const;
 
   std::vector<std::shared_ptr<Communicator>> communicators_;
