@@ -7,7 +7,7 @@
 
 using namespace espalier;
 
-// Which rows were trained on: how many in an epoch, and the sum of a hash of the number of each.
+// Which rows were trained on: how many in an epoch, and the sum of a hash of the bytes of each.
 struct PrintRows final : Callback {
   bool chief_only() const override { return true; }
   bool wants_rows() const override { return true; }
@@ -34,6 +34,7 @@ int main(int argc, char** argv) try {
   const auto epochs = model.fit(data, {.epochs = 2,
                                        .callbacks = {BackupAndRestore({.path = argv[1], .save_freq = 7}),
                                                      std::make_shared<PrintRows>()}});
+  if (workers.told_to_go()) return workers.kPreempted;
   std::cout.precision(9);
   if (workers.worker() == 0) std::cout << "loss " << epochs.back().at("loss") << "\n";
 } catch (const std::exception& error) {

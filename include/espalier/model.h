@@ -95,9 +95,9 @@ class Callback {
   };
   virtual void on_train_begin(const Run&) {}
   virtual void on_epoch_begin(int) {}
-  // What somebody should know of the model, a sentence: that a layer gives its outputs in 16 bits, once a
-  // compile(), behind the first step of a run and before its on_batch_end. Such layers are better made with
-  // .dtype = "float32" under a policy that computes in less.
+  // What somebody should know, a sentence, behind the first step of a run and before its on_batch_end: how
+  // replicas of a strategy share out the rows of a step; once a compile(), that a layer gives its outputs in
+  // 16 bits. Such layers are better made with .dtype = "float32" under a policy that computes in less.
   virtual void on_note(const std::string&) {}
   // Logs of the epoch so far after its first step, every eighth from there, and the first one that makes its
   // loss NaN or infinite; empty after the others.
@@ -105,8 +105,8 @@ class Callback {
   // Whether it is to be told of rows.
   virtual bool wants_rows() const { return false; }
   // Before on_epoch_end, if it wants: how many rows the epoch trained on, with those of other workers, and
-  // the sum of a hash of the number of each (docs/distributed.md), which does not depend on their order. Rows
-  // of a dataset have the number of their place in the epoch.
+  // the sum of a hash of each, which does not depend on their order: of the number of a row in memory, of the
+  // bytes of x and y of a row of a dataset (docs/distributed.md).
   virtual void on_epoch_rows(int, int64_t /*rows*/, uint64_t /*ids*/) {}
   // Of a run on several workers, before on_epoch_end: for how many seconds of the epoch each of them was
   // waited for, that is, by how much it came later than the first to what they do together.

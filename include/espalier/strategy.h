@@ -28,16 +28,21 @@ struct PerReplica {
 
 enum class ReduceOp : uint8_t { kSum, kMean };
 
+class SharedBatches;
+
 // The batches of a dataset, cut for the replicas of this process.
 class DistributedDataset {
  public:
   DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas);
-  // The tensors of the next element of an iterator over `dataset`, its rows shared out; nothing at the end. A
-  // replica may have one row less than another, or none.
+  // The tensors of the next element of an iterator over `dataset`, its rows shared out; nothing at the end.
+  // Of a source in shards, as fit reads them, each of several workers opens its shards and no others: it has
+  // their rows of the element, shard by shard, perhaps none, and all workers call next() alike. Of others
+  // each worker reads all, and a replica may have one row less than another, or none.
   std::optional<std::vector<PerReplica>> next();
 
  private:
   DatasetIterator iterator_;
+  std::shared_ptr<SharedBatches> shared_;  // null: all is read
   std::shared_ptr<Replicas> replicas_;
 };
 
@@ -68,6 +73,11 @@ class Strategy {
   // The number of this worker, from 0, and of workers. Worker 0 writes and prints.
   int worker() const;
   int workers() const;
+  // Whether fit has ended because a worker, or the launcher, got SIGTERM or SIGUSR1: all workers have then
+  // ended behind the same step, and BackupAndRestore has saved. A program exits with kPreempted, so that its
+  // launcher knows that it did not fail and is not done.
+  bool told_to_go() const;
+  static constexpr int kPreempted = 42;
 
   // A traced function on each replica at once, on the values that each has; gives its results, one PerReplica
   // for each. A variable that it assigns has one value on all replicas: raises ValueError[strategy.variable]
@@ -84,7 +94,7 @@ class Strategy {
   // What all replicas have, one behind the other along `axis`, which may be of another size on each. All
   // workers call it.
   Tensor gather(const PerReplica& values, int64_t axis = 0, Location at = Location::here()) const;
-  // Elements of `dataset` are batches for all replicas: each gets its rows.
+  // Elements of `dataset` are batches for all replicas: each gets its rows (DistributedDataset::next).
   DistributedDataset distribute(const Dataset& dataset) const;
 
   const std::shared_ptr<Replicas>& replicas() const { return replicas_; }
@@ -124,7 +134,8 @@ class Mirrored : public Strategy {
 struct MultiWorkerOptions {
   // Every so many steps, and behind the last, workers compare a hash of each variable, and raise
   // RunError[strategy.audit] in fit, which names the variable and the worker where one differs: by a fault of
-  // memory, or by code that assigned it on one worker alone. 0: never.
+  // memory, or by code that assigned it on one worker alone. evaluate and predict compare those of the model
+  // and the rows in memory, before they begin. 0: never.
   int64_t audit_steps = 100;
   // Bytes of gradients that ranks add up in one message: of the first one, and of others.
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;

@@ -50,7 +50,10 @@ const std::vector<std::string>& called_words() { return words_called; }
 std::string called_again(const std::string& flag) {
   std::vector<std::string> words = words_called;
   if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);
-  if (!flag.empty()) words.push_back(flag);
+  if (!flag.empty() && std::ranges::find(words, flag) == words.end()) words.push_back(flag);
+  // As one of several.
+  if (const char* world = std::getenv("ESPALIER_WORLD"); world && std::atoi(world) > 1)
+    words.insert(words.begin(), {"launch", "-n", world, "--", program});
   bool reads = false;
   for (size_t i = 0; i < words.size(); ++i) reads |= words[i] == "-" && (i == 0 || words[i - 1] != "--out");
   return cat("`", command(words), "`", reads ? " with the same standard input" : "");

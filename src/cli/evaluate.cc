@@ -513,6 +513,7 @@ void add_evaluate(CLI::App& app) {
   run->results.add_out(*verb);
   verb->option_defaults()->group("Where it runs");
   add_strategy(*verb, run->distribute);
+  add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kEvaluateExamples);
   verb->callback([run] {

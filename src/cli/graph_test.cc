@@ -133,6 +133,10 @@ TEST_F(GraphOfPlan, AfterTheStrategy) {
     EXPECT_EQ(std::stoi(words_of[2]), replicas * std::stoi(words_of[1]));
     EXPECT_LT(found.find("all_gather"), found.find("all_reduce"));
   }
+  // A message for each of the two gradients.
+  const std::string cut =
+      file("cut.toml", text + "[distribute]\nstrategy = \"mirrored\"\ndevices = 2\nfirst_bucket = 1\n");
+  EXPECT_EQ(count(step({cut}), "\"stablehlo.all_reduce\""), 2u);
   for (const std::vector<std::string>& words : {std::vector<std::string>{plan},
                                                 {said, "--strategy", "one", "--devices", "0"},
                                                 {said, "--devices", "1"}})

@@ -7,7 +7,7 @@
 namespace espalier::cli {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
 volatile std::sig_atomic_t interrupted = 0;
 bool obeyed = false;
 
@@ -38,16 +38,17 @@ InterruptScope::InterruptScope() {
     for (const int signal : kSignals) ::signal(signal, SIG_DFL);
   };
   action.sa_flags = SA_RESTART;
-  // To workers SIGTERM may come twice, from the launcher and from who ends its group: GoSignals look for it.
+  // To workers SIGTERM may come twice, from the launcher and from who ends its group: GoSignals look for it,
+  // and for SIGUSR1.
   const auto& replicas = current_replicas();
   launched_ = replicas && replicas->launched();
   for (size_t i = 0; i < std::size(kSignals); ++i) {
-    if (!launched_ || kSignals[i] != SIGTERM) ::sigaction(kSignals[i], &action, &before_[i]);
+    if (!launched_ || kSignals[i] == SIGINT) ::sigaction(kSignals[i], &action, &before_[i]);
   }
 }
 InterruptScope::~InterruptScope() {
   for (size_t i = 0; i < std::size(kSignals); ++i) {
-    if (!launched_ || kSignals[i] != SIGTERM) ::sigaction(kSignals[i], &before_[i], nullptr);
+    if (!launched_ || kSignals[i] == SIGINT) ::sigaction(kSignals[i], &before_[i], nullptr);
   }
 }
 bool InterruptScope::asked() { return interrupted != 0; }

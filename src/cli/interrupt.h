@@ -1,4 +1,4 @@
-// Ctrl-C, or SIGTERM, during a training run that can go on.
+// Ctrl-C, SIGTERM or SIGUSR1 during a training run that can go on.
 #pragma once
 
 #include <csignal>
@@ -9,8 +9,8 @@
 
 namespace espalier::cli {
 
-// While it lives, the first SIGINT or SIGTERM is only remembered, and the next one ends the process as ever.
-// Of a process that `espalier launch` has started, SIGINT alone.
+// While it lives, the first SIGINT, SIGTERM or SIGUSR1 is only remembered, and the next one ends the process
+// as ever. Of a process that `espalier launch` has started, SIGINT alone.
 class InterruptScope {
  public:
   InterruptScope();
@@ -22,8 +22,8 @@ class InterruptScope {
   static bool obeyed();
 
  private:
-  bool launched_ = false;  // GoSignals have SIGTERM
-  struct sigaction before_[2] = {};
+  bool launched_ = false;  // GoSignals have the others
+  struct sigaction before_[3] = {};
 };
 
 // Ends the run after the step in which the signal came. A checkpoint holds `plan`, what else the run depends

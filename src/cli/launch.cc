@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/common.h"
+#include "comm/wire_module.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -31,12 +33,13 @@ std::vector<std::string> program_words() {
   return {mark + 1, words.end()};
 }
 
-// "300s", "2.5s".
+// "300s", "2.5s", "300".
 double seconds_of(const std::string& text) {
   double out = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, out);
-  const bool is_time = error == std::errc() && at + 1 == end && *at == 's' && out > 0 && out <= 1e6;
+  const bool is_time =
+      error == std::errc() && (at == end || (at + 1 == end && *at == 's')) && out > 0 && out <= 1e6;
   if (!is_time)
     throw ValueError("launch.stall", cat("--stall-after ", shortened(text), " is no time above 0s"),
                      "--stall-after 300s");
@@ -108,9 +111,20 @@ std::string choose_engine(LaunchFlags& flags) {
                      "--hosts a:2,b:2, or leave --engine out");
   if (engine == "auto") engine = hosts > 1 ? "gloo" : "shm";
   if (engine == "shm") return "engine: shm (one host)";
+  if (std::string why; !has_wire(engine, &why)) throw RunError("comm.engine", why);
   flags.launch.engine = engine;
   return hosts > 1 ? cat("engine: ", engine, " between ", hosts, " hosts, shm inside")
                    : cat("engine: ", engine, " (one host)");
+}
+
+// Where a run that was given up is kept when nobody said where: what is behind a verdict is asked for when it
+// has come.
+std::string place_of_record(const LaunchOutcome& outcome) {
+  std::error_code missing;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
+  return ((missing ? std::filesystem::path("/tmp") : folder) /
+          cat("espalier-launch-", outcome.starts.back().verdict->id, ".json"))
+      .string();
 }
 
 void launch_program(LaunchFlags& flags) {
@@ -133,6 +147,15 @@ void launch_program(LaunchFlags& flags) {
   } catch (const IoError& error) {
     if (outcome.code == 0) throw;
     say(error.message());  // how the run ended matters more
+  }
+  if (flags.record.empty() && !outcome.starts.empty() && outcome.starts.back().verdict) {
+    flags.record = place_of_record(outcome);
+    try {
+      keep(outcome);
+      say(cat("what each rank did last is in ", flags.record));
+    } catch (const IoError& error) {
+      say(error.message());
+    }
   }
   if (outcome.code != 0) throw Exit{outcome.code};
 }
@@ -201,7 +224,8 @@ void add_launch(CLI::App& app) {
   verb->add_option("--chaos", flags->launch.chaos, "Faults to try, between commas (below)")
       ->type_name("SPEC");
   verb->add_option("--record", flags->record,
-                   "Write how it ended as JSON: the verdict, and the last 64 collectives of each rank")
+                   "Write how it ended as JSON: the verdict, and the last 64 collectives of each rank; a run "
+                   "that is given up is kept in the folder for temporary files, too")
       ->type_name("FILE");
   verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
       ->type_name("-- PROGRAM ARGS");

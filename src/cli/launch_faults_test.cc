@@ -6,7 +6,11 @@
 #include <map>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
+#include "base/thread_pool.h"
 #include "cli/launched_test.h"
+#include "dist/worker.h"
 #include "espalier/espalier.h"
 
 namespace espalier::cli {
@@ -37,6 +41,27 @@ const std::map<std::string, std::function<void()>> kFaults = {
      [] {
        const strategy::MultiWorkerMirrored workers;
        while (true) workers.reduce(ReduceOp::kSum, {{full({4}, 1)}});
+     }},
+    {"goes when it is told",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       int64_t steps = 0;
+       for (int i = 0; i < 10 && !workers.told_to_go(); ++i) fit_slowly(workers, [&](int64_t) { ++steps; });
+       std::cout << "rank " << workers.worker() << " goes behind " << steps << std::endl;
+       ::_exit(workers.told_to_go() ? workers.kPreempted : 0);
+     }},
+    {"fits twice",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       for (int i = 0; i < 2; ++i) fit_slowly(workers, [](int64_t) {});
+     }},
+    {"says its threads",
+     [] {
+       // As of a machine of eight cores, where each of four workers is kept to two by a mask.
+       ::setenv("ESPALIER_CORES", std::getenv("SAID_CORES"), 1);
+       ::setenv("ESPALIER_LOCAL_WORLD", "4", 1);
+       const auto worker = Worker::from_environment();
+       std::cout << "threads: " << worker->default_threads() << " of " << default_threads() << std::endl;
      }},
     {"validates on others",
      [] {
@@ -96,6 +121,67 @@ TEST(LaunchFaults, SlowARankThatClosesItsConnectionIsNamedOnAll) {
   EXPECT_EQ(times(run.error, "launcher is gone"), 0u) << run.error;
 }
 
+TEST(LaunchFaults, SlowAProgramThatIsToldToGoEndsWith42) {
+  const Outcome run = told_to_end(launch_words(2, "", fault_words("goes when it is told")));
+  EXPECT_EQ(run.code, 42) << run.error;
+  EXPECT_EQ(times(run.output, " goes behind "), 2u) << run.output;
+  const size_t at = run.output.find(" goes behind ");
+  EXPECT_EQ(times(run.output, run.output.substr(at, run.output.find('\n', at) - at + 1)), 2u) << run.output;
+}
+
+TEST(LaunchFaults, ThreadsAreTheCoresSharedOutOrThoseOfItsMask) {
+  const auto says = [](int cores, const std::string& mask, int threads, int of) {
+    const Outcome run = call_shell(
+        cat("SAID_CORES=", cores, " ", launch_words(1, "", mask + fault_words("says its threads"))));
+    EXPECT_TRUE(run.output.ends_with(cat("\nthreads: ", threads, " of ", of, "\n"))) << cores << run.output;
+  };
+  const int all = default_threads();
+  says(4 * all, "", all, all);
+  says(100 * all, "", all, all);
+  says(4, "", 1, all);
+  says(8, "taskset -c 0 ", 1, 1);
+}
+
+TEST(LaunchFaults, SlowAFaultOfChaosComesOnce) {
+  const Outcome run = call_shell(launch_words(2, "--chaos stop:1@step3:0.3s", fault_words("fits twice")));
+  EXPECT_EQ(run.code, 0) << run.error;
+}
+
+TEST(LaunchFaults, ProcessesThatWouldAllDoTheSameAreRefused) {
+  const std::string folder = folder_to_launch("launch-faults-same");
+  const std::string plan =
+      cat(build_folder(), "/espalier train ", folder, "/plan.toml --model ", folder, "/model");
+  for (const char* strategy : {"", " --strategy mirrored --devices 2"}) {
+    const Outcome run = call_shell(launch_words(2, "", plan + strategy));
+    EXPECT_EQ(run.code, 2);
+    EXPECT_NE(run.error.find("this is one of 2 processes of espalier launch, and the strategy is "),
+              std::string::npos)
+        << run.error;
+    EXPECT_NE(run.error.find("[distribute.launched]"), std::string::npos) << run.error;
+  }
+  EXPECT_EQ(call_shell(launch_words(1, "", plan)).code, 0);
+}
+
+TEST(LaunchFaults, SlowTheFirstRanksProgressIsThatOfTheTerminalBehindTheLauncher) {
+  const std::string folder = folder_to_launch("launch-faults-terminal");
+  const auto shown = [&](const std::string& flags) {
+    return call_shell(cat("TERM=xterm COLUMNS= script -qec \"", launch_words(2, flags, worker_words(folder)),
+                          "\" /dev/null"))
+        .output;
+  };
+  if (call_shell("command -v script").code != 0) GTEST_SKIP() << "no script, of bsdutils";
+  const std::string whole = shown(""), prefixed = shown("--prefix");
+  EXPECT_EQ(times(whole, "epoch 4/4"), 1u) << whole;
+  EXPECT_GE(times(whole, "\x1b[1m"), 1u) << whole;
+  EXPECT_EQ(times(prefixed, "\x1b["), 0u) << prefixed;
+}
+
+TEST(LaunchFaults, ABadNumberOfThreadsIsASentence) {
+  const Outcome run = call_shell(cat("ESPALIER_THREADS=abc ", build_folder(), "/espalier --version"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.error.find("not \"abc\" [threads.environment]"), std::string::npos) << run.error;
+}
+
 TEST(LaunchFaults, SlowSignalsThatNobodyLooksForEndTheRun) {
   const Outcome run = told_to_end(launch_words(2, "", fault_words("loop")));
   EXPECT_EQ(run.code, 128 + SIGTERM) << run.error;
@@ -136,6 +222,35 @@ TEST(LaunchFaults, ARecordThatCannotBeWrittenDoesNotHideHowTheRunEnded) {
   EXPECT_EQ(failed.code, 7);
   EXPECT_EQ(times(failed.error, "record.json"), 1u) << failed.error;
   EXPECT_EQ(run(0).code, 2);
+}
+
+// Nobody asks for a record before something has gone wrong.
+TEST(LaunchFaults, SlowARunThatIsGivenUpIsKeptUnasked) {
+  const std::string folder = folder_to_launch("launch-faults-kept"), kept = folder + "/kept";
+  const auto files = [&] {
+    std::vector<std::string> out;
+    for (const auto& file : std::filesystem::directory_iterator(kept)) out.push_back(file.path());
+    return out;
+  };
+  const auto run = [&](const std::string& flags) {
+    std::filesystem::remove_all(kept);
+    std::filesystem::create_directory(kept);
+    return call_shell(cat("TMPDIR=", kept, " ", launch_words(2, flags, worker_words(folder))));
+  };
+  const Outcome killed = run("--chaos kill:1@step3");
+  EXPECT_EQ(killed.code, 43) << killed.error;
+  ASSERT_EQ(files().size(), 1u);
+  EXPECT_TRUE(
+      killed.error.ends_with(cat("\nespalier launch: what each rank did last is in ", files()[0], "\n")))
+      << killed.error;
+  const auto start = nlohmann::json::parse(posix_env().read_file(files()[0]))["starts"].at(0);
+  EXPECT_NE(files()[0].find(start["verdict"]["id"].get<std::string>()), std::string::npos);
+  EXPECT_EQ(start["verdict"]["rank"], 1);
+  for (const int rank : {0, 1}) EXPECT_GT(start["ranks"].at(rank)["collectives"].size(), 3u);
+  EXPECT_EQ(run(cat("--chaos kill:1@step3 --record ", folder, "/record.json")).code, 43);
+  EXPECT_EQ(files().size(), 0u);
+  EXPECT_EQ(run("").code, 0);
+  EXPECT_EQ(files().size(), 0u);
 }
 
 TEST(LaunchFaults, RanksThatReadOtherTablesAreTold) {

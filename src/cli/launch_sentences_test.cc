@@ -64,6 +64,15 @@ const std::map<std::string, std::function<void()>> kPrograms = {
          if (workers.worker() == 1 && step == 3) kernel.assign(full(kernel.shape(), 1));
        });
      }},
+    {"other rows",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       Sequential model{Dense({.units = 1})};
+       model.compile({.loss = MeanSquaredError(), .metrics = {}});
+       const Tensor x = full({6, 2}, workers.worker() == 1 ? 2 : 1);
+       model.evaluate(x, full({6, 1}, 1));
+     }},
     {"own rows",
      [] {
        const strategy::MultiWorkerMirrored workers;
@@ -71,6 +80,20 @@ const std::map<std::string, std::function<void()>> kPrograms = {
        Variable x(full({}, 0), {.name = "x"});
        const auto assigns = function([&](const Tensor& rows) { x.assign(reduce_sum(rows, {0})); });
        workers.run(assigns, {{{full({2}, 1)}}});
+     }},
+    {"closes",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       fit_numbers(workers, [&](const Model&, int64_t step) {
+         if (workers.worker() != 1 || step != 3) return;
+         for (int descriptor = 3; descriptor < 1024; ++descriptor) ::close(descriptor);
+         std::this_thread::sleep_for(std::chrono::seconds(2));
+       });
+     }},
+    {"twice",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       strategy::MultiWorkerMirrored();
      }},
     {"stranger", [] {
        ::setenv("ESPALIER_SECRET", "a guess", 1);
@@ -113,6 +136,8 @@ std::vector<std::string> sentences_of_page() {
 std::string form_of(const std::string& text) {
   static const std::pair<std::regex, std::string> kSigns[] = {
       {std::regex(R"( \(verdict [0-9a-f]+\)$)"), ""},
+      {std::regex(R"(last seen [^;]+)"), "last seen PLACE"},
+      {std::regex(R"(before [a-z-]+ of step \d+)"), "before CALL"},
       {std::regex(R"(\branks? \d+(-\d+)?(, \d+(-\d+)?)*)"), "RANKS"},
       {std::regex(R"("[^"]*")"), "\"NAME\""},
       {std::regex(R"(\d+(\.\d+)?)"), "N"}};
@@ -160,6 +185,10 @@ bool says(const std::string& written, const Cell& cell) {
 TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
   const std::string folder = folder_to_launch("launch-sentences");
   const std::string train = worker_words(folder), large = folder_to_launch("launch-sentences-large", 96, 700);
+  write_file(
+      folder + "/synchronized.toml",
+      "[data]\nfile = \"table.csv\"\nlabel = \"label\"\n[[model.layers]]\ntype = \"BatchNormalization\"\n"
+      "synchronized = true\n");
   const auto but_of = [&](int rank, const std::string& instead, const std::string& program) {
     return shell_words(cat("[ $ESPALIER_RANK = ", rank, " ] && ", instead, "; exec ", program));
   };
@@ -172,10 +201,18 @@ TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
       launch_words(2, "--stall-after 3s", but_of(0, "exec sleep 60", train)),
       launch_words(3, "", but_of(2, cat("exec ", train, " --lr 0.02"), train)),
       launch_words(4, "", program_words("other calls")),
+      launch_words(3, "", but_of(1, cat("exec ", program_words("slow")), train)),
+      launch_words(3, "", program_words("other rows")),
       launch_words(3, "", program_words("other bits")),
       launch_words(2, "", program_words("own rows")),
       launch_words(2, "", but_of(1, "ulimit -f 2048", worker_words(large))),
       cat("ESPALIER_RANK=0 ", train),
+      launch_words(3, "", program_words("closes")),
+      launch_words(2, "", but_of(1, "export ESPALIER_CONTROL=unix:@nobody", train)),
+      launch_words(2, "", program_words("twice")),
+      launch_words(2, "", cat(train, " --data - < ", folder, "/table.csv")),
+      cat(build_folder(), "/espalier train ", folder, "/synchronized.toml --deterministic --model ", folder,
+          "/model"),
       launch_words(2, "", but_of(1, program_words("stranger"), train)),
   };
   const std::vector<std::string> cells = sentences_of_page();

@@ -91,7 +91,7 @@ TEST(LaunchVerb, WrongUseIsSaidBeforeAnythingStarts) {
   refused("-n 2 -- /etc/passwd", "cannot run /etc/passwd: it is no file that may be executed");
   refused("-n 2 --engine tcp -- echo started", "--engine");
   refused("-n 2 --restarts -1 -- echo started", "--restarts");
-  for (const char* time : {"300", "0s", "-1s", "s", "5m", "infs", "nans", "1e9s"})
+  for (const char* time : {"300x", "0s", "-1s", "s", "5m", "infs", "nans", "1e9s"})
     refused(cat("-n 2 --stall-after=", time, " -- echo started"), "[launch.stall]");
   refused("-n 2 --chaos kill:2@step3 -- echo started", "[chaos.rank]");
   refused("-n 2 --chaos kill:1 -- echo started", "[chaos.syntax]");

@@ -1,10 +1,20 @@
+#include <cstdio>
+
 #include "base/format.h"
 #include "base/version.h"
 #include "cli/call.h"
 #include "cli/common.h"
 #include "cli/help.h"
+#include "espalier/error.h"
+#include "espalier/threads.h"
 
 int main(int argc, char** argv) {
+  try {
+    espalier::threads();
+  } catch (const espalier::Error& error) {
+    std::fprintf(stderr, "espalier: %s [%s]\n", error.message().c_str(), error.rule().c_str());
+    return 2;
+  }
   CLI::App app("Trains machine-learning models and carries them from raw data to a release.", "espalier");
   app.formatter(espalier::cli::help_formatter());
   app.require_subcommand(1);

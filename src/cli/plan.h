@@ -149,6 +149,9 @@ struct DistributePlan {
   std::string strategy = "one";
   int devices = 0;         // of mirrored; 0: one a core
   int logical_shards = 0;  // 0: none
+  // Bytes of gradients of the first message of a step, and of others.
+  int64_t first_bucket = int64_t{1} << 20, bucket = int64_t{25} << 20;
+  int64_t audit_steps = 100;  // of multiworker; 0: never
 
   bool operator==(const DistributePlan&) const = default;
 };

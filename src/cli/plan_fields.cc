@@ -104,6 +104,8 @@ Fields fit_fields(FitPlan& plan) {
        between(0, 1 << 30)}};
 }
 
+constexpr double kMostBucket = 1 << 30;
+
 Fields distribute_fields(DistributePlan& plan) {
   return {
       {"strategy",
@@ -117,7 +119,14 @@ Fields distribute_fields(DistributePlan& plan) {
        "Parts of a batch that are summed by one tree, so that the weights do not depend, to the bit, on how "
        "many "
        "devices or workers there are; 8 serves up to 8 of them; 0: none, and faster",
-       between(0, 4096)}};
+       between(0, 4096)},
+      {"first_bucket", &plan.first_bucket,
+       "Bytes of gradients that are enough for the first message of a step; a gradient is never cut",
+       between(1, kMostBucket)},
+      {"bucket", &plan.bucket, "The same of the messages behind it", between(1, kMostBucket)},
+      {"audit_steps", &plan.audit_steps,
+       "Of multiworker: steps between comparisons of all variables, the last one behind the run; 0: never",
+       between(0, 1 << 30)}};
 }
 
 void visit_paths(Fields fields, const std::function<void(std::string&)>& visit) {

@@ -280,6 +280,7 @@ void add_predict(CLI::App& app) {
   run->rows.add(*verb);
   run->results.add_out(*verb);
   add_strategy(*verb, run->distribute);
+  add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kPredictExamples);
   verb->callback([run] {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "base/format.h"
@@ -17,13 +18,28 @@ namespace espalier::cli {
 namespace {
 
 std::optional<Strategy> strategy_of(const DistributePlan& plan) {
-  if (plan.strategy == "mirrored") return strategy::Mirrored({.devices = plan.devices});
+  const auto first = static_cast<size_t>(plan.first_bucket), next = static_cast<size_t>(plan.bucket);
+  if (plan.strategy == "mirrored")
+    return strategy::Mirrored({.devices = plan.devices, .first_bucket = first, .bucket = next});
   if (plan.devices != 0)
     throw ValueError("distribute.devices",
                      cat("devices are of the strategy mirrored, and it is ", plan.strategy),
                      "--strategy mirrored");
-  if (plan.strategy == "multiworker") return strategy::MultiWorkerMirrored();
+  if (plan.strategy == "multiworker")
+    return strategy::MultiWorkerMirrored(
+        {.audit_steps = plan.audit_steps, .first_bucket = first, .bucket = next});
   return std::nullopt;
+}
+
+// Each of several processes would do all of it, into the same files.
+void check_not_launched(const DistributePlan& plan) {
+  const char* const world = std::getenv("ESPALIER_WORLD");
+  if (plan.strategy == "multiworker" || !world || std::atoi(world) < 2) return;
+  throw ValueError(
+      "distribute.launched",
+      cat("this is one of ", std::atoi(world), " processes of espalier launch, and the strategy is ",
+          plan.strategy, ": each would do the same"),
+      "--strategy multiworker");
 }
 
 // Standard error of this process, and its standard output for good, go nowhere while one lives: an error is
@@ -72,13 +88,24 @@ void add_strategy(CLI::App& verb, DistributePlan& flags) {
       ->option_text("N [0]");
 }
 
+void add_deterministic(CLI::App& verb) {
+  verb.add_flag_callback(
+      "--deterministic", [] {},
+      "The same bits on any number of devices and workers: so they are without it, too");
+}
+
 void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan) {
-  if (verb.count("--strategy")) plan.strategy = flags.strategy;
+  if (verb.count("--strategy")) {
+    plan.strategy = flags.strategy;
+    // Those of the plan's own strategy.
+    if (plan.strategy != "mirrored") plan.devices = 0;
+  }
   if (verb.count("--devices")) plan.devices = flags.devices;
 }
 
 void by_strategy(const DistributePlan& plan, const std::vector<std::string>& inputs,
                  const std::function<void()>& body) {
+  check_not_launched(plan);
   const std::optional<Strategy> strategy = strategy_of(plan);
   if (!strategy) return body();
   const Strategy::Scope scope = strategy->scope();

@@ -13,6 +13,10 @@ namespace espalier::cli {
 // The flags, which become fields of `flags`.
 void add_strategy(CLI::App& verb, DistributePlan& flags);
 
+// --deterministic of verbs that predict: it asks for what they do in any case, since what is said of a row
+// does not depend on the rows beside it.
+void add_deterministic(CLI::App& verb);
+
 // Those that `verb` was given count more than what `plan` says.
 void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan);
 

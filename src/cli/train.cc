@@ -8,12 +8,14 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
+#include "cli/plan_facts.h"
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/strategy_flags.h"
 #include "cli/train_flags.h"
 #include "cli/train_images.h"
 #include "cli/train_table.h"
+#include "dist/replicas.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "espalier/tables.h"
@@ -291,7 +293,10 @@ void train_by(const TrainFlags& flags, const TrainPlan& plan) {
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   if (flags.write_plan) return train_by(flags, plan);
-  by_strategy(plan.distribute, files_read(flags, plan), [&] { train_by(flags, plan); });
+  by_strategy(plan.distribute, files_read(flags, plan), [&] {
+    if (const auto& replicas = current_replicas()) replicas->describe(plan_facts(plan));
+    train_by(flags, plan);
+  });
 }
 
 constexpr const char* kTrainExamples =

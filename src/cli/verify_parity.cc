@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 
@@ -13,6 +14,7 @@
 #include "base/shortest.h"
 #include "cli/common.h"
 #include "cli/plan.h"
+#include "comm/control_end.h"
 #include "dist/launch.h"
 #include "espalier/error.h"
 #include "format/safetensors.h"
@@ -74,6 +76,17 @@ constexpr const char* kWhyApart =
     "gradients nearly cancel, that is much of them, and Adam makes steps of it that are as\n"
     "long as others. --epochs 1 shows what one epoch adds, --deterministic trains equal bits.\n";
 
+constexpr const char* kOtherStatistics =
+    "BatchNormalization that is not synchronized learns from the rows of one replica, so a plan\n"
+    "with it learns otherwise on another number of them: synchronized = true, or --deterministic.\n";
+
+bool normalizes_locally(const TrainPlan& plan) {
+  return std::ranges::any_of(plan.model.layers, [](const LayerPlan& layer) {
+    const auto* one = std::get_if<BatchNormalizationOptions>(&layer);
+    return one && !one->synchronized;
+  });
+}
+
 // The file of weights that `ranks` workers end with; 0: one device, without a strategy.
 std::string weights_by(int ranks, const ParityFlags& flags, const std::string& folder) {
   const std::string model = cat(folder, "/", ranks);
@@ -89,6 +102,10 @@ std::string weights_by(int ranks, const ParityFlags& flags, const std::string& f
   const Output said(cat(folder, "/said"));
   const LaunchOutcome outcome =
       launch({.ranks = std::max(ranks, 1), .program = words, .output = said.file(), .errors = said.file()});
+  // Somebody has had enough of it.
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (outcome.code == 128 + signal || outcome.code == kPreemptedStatus) throw Exit{128 + SIGINT};
+  }
   if (outcome.code != 0)
     throw RunError("parity.train",
                    cat(ranks ? cat("training by ", counted(ranks, "worker")) : "training", " ended with ",
@@ -183,9 +200,11 @@ void verify_parity(const ParityFlags& flags) {
                             : cat("at most ", shortest(tolerance), " of the largest value of a tensor apart");
     flags.results.write(
         cat(table.text(flags.results.terminal()), all ? "passed: " : "failed: not ", rule, "\n"));
-    if (!all && !flags.deterministic) say_aside(kWhyApart);
-    flags.results.suggest({"launch", "-n", cat(ranks.back()), "--", "espalier", "train", flags.plan,
-                           "--strategy", "multiworker"});
+    if (!all && !flags.deterministic) say_aside(normalizes_locally(plan) ? kOtherStatistics : kWhyApart);
+    std::vector<std::string> next = {"launch", "-n",       cat(ranks.back()), "--",         "espalier",
+                                     "train",  flags.plan, "--strategy",      "multiworker"};
+    if (flags.deterministic) next.emplace_back("--deterministic");
+    if (all) flags.results.suggest(next);
   }
   if (!all) throw Exit{1};
 }

@@ -40,8 +40,9 @@ class ControlClient {
   ControlClient(const ControlClient&) = delete;
   ControlClient& operator=(const ControlClient&) = delete;
 
-  // Before the first step, once: returns when all ranks have said the same. Raises RunError[comm.verdict]
-  // with the sentence where they differ or the run is given up, ValueError[control.size].
+  // Before the first step of each run of fit: returns when all ranks have said the same. Raises
+  // RunError[comm.verdict] with the sentence where they differ or the run is given up,
+  // ValueError[control.size].
   void describe(std::map<std::string, std::string> facts);
   // This rank cannot go on. Returns when that is on its way, so that whoever hears of it from the engine
   // comes later.

@@ -64,6 +64,7 @@ void ControlCoordinator::received(int link, const ControlMessage& message, doubl
     return report(rank, beat->at);
   } else if (const auto* facts = std::get_if<ControlMessage::Facts>(&message.is)) {
     rank.facts = facts->facts;
+    ++rank.compared;
     check_facts();
   } else if (const auto* failed = std::get_if<ControlMessage::Failed>(&message.is)) {
     if (rank.failed) return;
@@ -135,7 +136,7 @@ void ControlCoordinator::ended(int number, const ProcessEnd& end, const std::opt
   if (!rank.joined) rank.exact = true;  // it has begun no collective
   if (last && !rank.exact) {
     StageReport at = *last;
-    at.collectives += rank.facts.has_value();  // as its own reports do
+    at.collectives += rank.compared;  // as its own reports do
     report(rank, at);
     rank.exact = true;
   }
@@ -246,7 +247,9 @@ void ControlCoordinator::check_facts() {
     if (!first) first = &rank;
     if (*rank.facts != *first->facts) differ_at_ = differ_at_.value_or(time_);
   }
-  if (given == ranks_.size() && !differ_at_) send_all({ControlMessage::Agreed{}});
+  if (given < ranks_.size() || differ_at_) return;
+  for (Rank& rank : ranks_) rank.facts.reset();
+  send_all({ControlMessage::Agreed{}});
 }
 
 void ControlCoordinator::send(int link, ControlMessage message) {
@@ -299,6 +302,24 @@ std::optional<ControlCoordinator::Evidence> ControlCoordinator::against(int numb
   return std::nullopt;
 }
 
+// Since when ranks have waited for facts while others waited in another collective that they began at that
+// place of their order, or later: neither comes to an end.
+std::optional<double> ControlCoordinator::calls_differ() const {
+  uint64_t comparison = UINT64_MAX;
+  double since = 0;
+  const auto has_waited = [&](const Rank& rank) { return rank.waits() && time_ - rank.since >= kMissed; };
+  for (const Rank& rank : ranks_) {
+    if (!rank.compares() || !has_waited(rank)) continue;
+    comparison = std::min(comparison, rank.at.collectives);
+    since = std::max(since, rank.since);
+  }
+  for (const Rank& rank : ranks_) {
+    if (!rank.compares() && has_waited(rank) && rank.at.collectives >= comparison)
+      return std::max(since, rank.since);
+  }
+  return std::nullopt;
+}
+
 // The strongest first.
 std::vector<ControlCoordinator::Evidence> ControlCoordinator::evidence() const {
   std::vector<Evidence> out;
@@ -310,6 +331,7 @@ std::vector<ControlCoordinator::Evidence> ControlCoordinator::evidence() const {
   const bool all_given = std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.facts.has_value(); });
   if (differ_at_ && (all_given || time_ - *differ_at_ >= options_.limits.silent))
     out.push_back({VerdictKind::kMismatch, *differ_at_, -1});
+  if (const auto when = calls_differ()) out.push_back({VerdictKind::kMismatch, *when, -1});
   bool all_wait = true, any_waits = false;
   for (int i = 0; i < options_.world; ++i) {
     const Rank& rank = ranks_[static_cast<size_t>(i)];

@@ -105,14 +105,17 @@ class ControlCoordinator {
     bool exact = false;  // `at` is what it did last
     int64_t pid = 0;
     StageReport at;
-    double seen = 0, since = 0;  // heard of, and when `at` was another
-    std::optional<std::map<std::string, std::string>> facts;
+    double seen = 0, since = 0;                               // heard of, and when `at` was another
+    std::optional<std::map<std::string, std::string>> facts;  // not yet agreed on
+    uint64_t compared = 0;                                    // how often it has said some
     std::optional<ControlMessage::Failed> failed;
     std::optional<ProcessEnd> end;
     std::optional<double> failed_at, ended_at, lost_at, left_at;
 
     bool alive() const { return joined && !left && !failed && !end && !lost_at; }
     bool waits() const { return alive() && at.stage == Stage::kCollective; }
+    // It may not have said yet that it has gone on.
+    bool compares() const { return waits() && facts && at.collective == kComparison; }
   };
   struct Host {
     int link = -1;
@@ -149,11 +152,13 @@ class ControlCoordinator {
   bool needed_after_leaving(const Rank& rank) const;
   bool is_stalled(const Rank& rank, double limit) const;
   std::optional<Evidence> against(int rank) const;
+  std::optional<double> calls_differ() const;
   std::vector<Evidence> evidence() const;
   void decide();
   std::string warning() const;
   RunVerdict sentence(const Evidence& of) const;
   std::string shared_sentence(const Evidence& of, int& odd) const;
+  std::string calls_text(int& odd) const;
   std::string stall_text(int rank) const;
   std::string who(int rank) const;
   std::vector<int> waiting(int without) const;

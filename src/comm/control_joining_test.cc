@@ -1,4 +1,5 @@
 // Who may be in a run, and what its ranks say to each other.
+#include <algorithm>
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -32,6 +33,58 @@ TEST(ControlJoining, EqualFactsAreAgreedOn) {
   run.say(1, {Message::Facts{{{"seed", "7"}}}});
   run.take();
   for (const int rank : {0, 1}) EXPECT_TRUE(run.sent[rank].back() == Message{Message::Agreed{}});
+}
+
+TEST(ControlJoining, FactsAreComparedAgainOnceTheyWereEqual) {
+  ScriptedRun run(3);
+  const auto say_all = [&](const char* of_last) {
+    for (const int rank : {0, 1, 2})
+      run.say(rank, {Message::Facts{{{"learning rate", rank == 2 ? of_last : "0.1"}}}});
+    run.take();
+  };
+  for (const size_t times : {1u, 2u}) {
+    say_all("0.1");
+    for (const int rank : {0, 1, 2})
+      EXPECT_EQ(std::ranges::count(run.sent[rank], Message{Message::Agreed{}}), times);
+    run.pass(1, {{0, in_step(5, 9)}, {1, in_step(5, 9)}, {2, in_step(5, 9)}});
+    EXPECT_EQ(run.text(), "none");
+  }
+  say_all("0.2");
+  run.pass(0.4);
+  EXPECT_EQ(run.text(), "ranks do not run the same: learning rate is 0.1 on ranks 0, 1 and 0.2 on rank 2");
+  EXPECT_EQ(run.coordinator.verdict()->rank, 2);
+  for (const int rank : {0, 1, 2})
+    EXPECT_EQ(std::ranges::count(run.sent[rank], Message{Message::Agreed{}}), 2);
+}
+
+// A rank that compares, and others in another collective, wait for each other.
+TEST(ControlJoining, ARankThatComparesAloneIsNamed) {
+  ScriptedRun run(3);
+  const StageReport compares{Stage::kCollective, 4, 9, kComparison};
+  run.say(1, {Message::Facts{{{"seed", "7"}}}});
+  run.pass(1.9, {{0, waits_in(4, 9, "header")}, {1, compares}, {2, waits_in(4, 9, "header")}});
+  EXPECT_EQ(run.text(), "none") << "they may just have come";
+  run.pass(0.6, {{0, waits_in(4, 9, "header")}, {1, compares}, {2, waits_in(4, 9, "header")}});
+  EXPECT_EQ(run.text(),
+            "ranks do not run the same: ranks 0, 2 wait in all-reduce 'header' of step 4 and rank 1 waits in "
+            "the comparison of what ranks run");
+  EXPECT_EQ(run.coordinator.verdict()->rank, 1);
+  // Of ranks that are still behind, nothing is known.
+  ScriptedRun slow(3);
+  slow.say(1, {Message::Facts{{{"seed", "7"}}}});
+  slow.pass(20, {{0, waits_in(4, 8)}, {1, compares}, {2, in_step(4, 8)}});
+  EXPECT_EQ(slow.text(), "none");
+}
+
+// Values that differ only far behind their begin.
+TEST(ControlJoining, LongFactsThatDifferAreNamed) {
+  ScriptedRun run(2);
+  const std::string begin(200, 'x');
+  for (const int rank : {0, 1}) run.say(rank, {Message::Facts{{{"files", cat(begin, rank)}}}});
+  run.pass(0.4);
+  const std::string shown(100, 'x');
+  EXPECT_EQ(run.text(),
+            cat("ranks do not run the same: files is ", shown, " on rank 0 and ", shown, " on rank 1"));
 }
 
 TEST(ControlJoining, StrangersAreRefusedAndNamed) {

@@ -21,7 +21,7 @@ void ControlMember::received(const ControlMessage& message, const StageReport& a
   } else if (std::holds_alternative<ControlMessage::Ask>(message.is)) {
     if (!over_) out_.push_back({ControlMessage::Beat{seen(at)}});
   } else if (std::holds_alternative<ControlMessage::Agreed>(message.is)) {
-    agreed_ = true;
+    ++agreed_;
   } else if (const auto* value = std::get_if<ControlMessage::Value>(&message.is)) {
     if (const auto at = values_.find(value->key); at != values_.end()) at->second = value->value;
   } else if (const auto* preempted = std::get_if<ControlMessage::Preempted>(&message.is)) {
@@ -42,7 +42,7 @@ void ControlMember::tick(double now, const StageReport& at) {
 }
 
 void ControlMember::describe(std::map<std::string, std::string> facts) {
-  described_ = true;
+  ++described_;
   out_.push_back({ControlMessage::Facts{std::move(facts)}});
 }
 
@@ -75,15 +75,14 @@ const std::string* ControlMember::value(const std::string& key) const {
 
 std::vector<ControlMessage> ControlMember::take() { return std::exchange(out_, {}); }
 
-// The comparison of facts is a collective like others, the first: until all have said theirs, a rank that has
-// waits for them.
+// A comparison of facts is a collective like others: until all have said theirs, a rank that has waits for
+// them.
 StageReport ControlMember::seen(const StageReport& at) const {
-  if (!described_) return at;
   StageReport out = at;
-  ++out.collectives;
-  if (agreed_) return out;
+  out.collectives += described_;
+  if (agreed_ == described_) return out;
   out.stage = Stage::kCollective;
-  out.collective = "the comparison of what ranks run";
+  out.collective = kComparison;
   return out;
 }
 

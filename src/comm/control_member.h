@@ -29,7 +29,7 @@ class ControlMember {
   void lost();
   void tick(double now, const StageReport& at);
 
-  // What the rank has to say.
+  // What the rank has to say. Facts may come again once those before are agreed on.
   void describe(std::map<std::string, std::string> facts);
   void failed(const std::string& text, FailureCause cause, const StageReport& at);
   void left(const StageReport& at);
@@ -41,9 +41,8 @@ class ControlMember {
   // To be sent, in order, since the last call.
   std::vector<ControlMessage> take();
 
-  bool described() const { return described_; }
-  // All ranks have said the same facts.
-  bool agreed() const { return agreed_; }
+  // All ranks have said the same facts as this one at its last describe().
+  bool agreed() const { return described_ > 0 && agreed_ == described_; }
   // What some rank has put, when it has come; null.
   const std::string* value(const std::string& key) const;
   // Of the coordinator; of this rank alone where that is gone or does not take it, with an empty id.
@@ -57,7 +56,8 @@ class ControlMember {
 
   const Options options_;
   std::optional<double> begun_, beat_;
-  bool welcome_ = false, over_ = false, described_ = false, agreed_ = false;
+  bool welcome_ = false, over_ = false;
+  uint64_t described_ = 0, agreed_ = 0;  // how often
   int preemption_ = 0;
   std::optional<RunVerdict> verdict_;
   std::map<std::string, std::optional<std::string>> values_;  // by key; nothing: asked for

@@ -66,7 +66,7 @@ TEST(ControlMember, AsksForAKeyOnceAndKeepsItsValue) {
   EXPECT_EQ(member.value("c"), nullptr);
 }
 
-TEST(ControlMember, TheComparisonOfFactsIsItsFirstCollective) {
+TEST(ControlMember, AComparisonOfFactsIsACollective) {
   ControlMember member = welcomed();
   member.describe({{"a", "1"}});
   EXPECT_TRUE(member.take() == only({Message::Facts{{{"a", "1"}}}}));
@@ -78,6 +78,17 @@ TEST(ControlMember, TheComparisonOfFactsIsItsFirstCollective) {
   EXPECT_TRUE(member.agreed());
   member.tick(12, kInStep);
   EXPECT_TRUE(member.take() == only({Message::Beat{{Stage::kStep, 3, 7, "all-reduce 'a'"}}}));
+  // And again, of another run of fit.
+  member.describe({{"a", "2"}});
+  EXPECT_TRUE(member.take() == only({Message::Facts{{{"a", "2"}}}}));
+  EXPECT_FALSE(member.agreed());
+  member.tick(13, kInStep);
+  EXPECT_TRUE(member.take() ==
+              only({Message::Beat{{Stage::kCollective, 3, 8, "the comparison of what ranks run"}}}));
+  member.received({Message::Agreed{}}, kInStep);
+  EXPECT_TRUE(member.agreed());
+  member.tick(14, kInStep);
+  EXPECT_TRUE(member.take() == only({Message::Beat{{Stage::kStep, 3, 8, "all-reduce 'a'"}}}));
 }
 
 TEST(ControlMember, TheFirstEndCountsAndIsTheLastWord) {

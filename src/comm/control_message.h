@@ -23,6 +23,9 @@ struct StageReport {
   bool operator==(const StageReport&) const = default;
 };
 
+// StageReport::collective while a rank waits for the facts of others.
+inline constexpr const char* kComparison = "the comparison of what ranks run";
+
 // Why a run is given up, in the order in which evidence counts.
 enum class VerdictKind : uint8_t {
   kMismatch,  // ranks do not run the same
@@ -68,7 +71,7 @@ struct ControlMessage {
     StageReport at;
     bool operator==(const Beat&) const = default;
   };
-  struct Facts {  // that must be equal on all ranks
+  struct Facts {  // that must be equal on all ranks; the next ones come behind Agreed
     std::map<std::string, std::string> facts;
     bool operator==(const Facts&) const = default;
   };

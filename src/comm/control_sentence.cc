@@ -108,11 +108,30 @@ std::string ControlCoordinator::shared_sentence(const Evidence& of, int& odd) co
   for (const Rank& rank : ranks_) {
     if (rank.failed && *rank.failed_at == of.when) return rank.failed->text;
   }
+  if (of.kind == VerdictKind::kMismatch) return cat("ranks do not run the same: ", calls_text(odd));
   std::string out = "no rank goes on";
   for (int i = 0; i < options_.world; ++i) {
     const Rank& rank = ranks_[static_cast<size_t>(i)];
     if (rank.waits())
       out += cat(i ? ", " : ": ", "rank ", i, " waits ", stage_text(rank.at), " in ", rank.at.collective);
+  }
+  return out;
+}
+
+// "rank 1 waits in the comparison of what ranks run and ranks 0, 2 wait in all-gather 'header' of step 4".
+std::string ControlCoordinator::calls_text(int& odd) const {
+  std::map<std::string, std::vector<int>> ranks_of;
+  for (int i = 0; i < options_.world; ++i) {
+    const Rank& rank = ranks_[static_cast<size_t>(i)];
+    if (!rank.waits()) continue;
+    const std::string step = rank.compares() ? std::string() : cat(" of step ", rank.at.number);
+    ranks_of[rank.at.collective + step].push_back(i);
+  }
+  std::string out;
+  for (const auto& [call, ranks] : ranks_of) {
+    out += cat(out.empty() ? "" : " and ", ranks_text(ranks), ranks.size() == 1 ? " waits in " : " wait in ",
+               call);
+    if (ranks_of.size() == 2 && ranks.size() == 1 && options_.world > 2) odd = ranks[0];
   }
   return out;
 }

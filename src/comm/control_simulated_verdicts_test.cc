@@ -37,6 +37,8 @@ SimulatedRun SimulatedRun::of(uint64_t seed) {
     out.late = real(1, 20);
   }
   out.stalled = out.fault == SimulatedFault::kHang ? 20 : 300;
+  if (below(2)) out.again_at = static_cast<int64_t>(2 + below(static_cast<uint64_t>(out.steps - 1)));
+  out.other_again = out.again_at > 0 && below(2);
   return out;
 }
 
@@ -135,7 +137,7 @@ std::string text_of(const SimulatedRun& run) {
              " in step ", run.at_step, " of ", run.steps, " phase ", run.at_phase, " of ", run.collectives,
              " number ", run.number, " seconds ", run.seconds, " slow ", run.slow, " late ", run.late, " at ",
              run.late_at, " board ", run.board, " resets ", run.resets, " wordless ", run.wordless, " delay ",
-             run.delay);
+             run.delay, " again at ", run.again_at, " other again ", run.other_again);
 }
 
 void expect_exact(uint64_t first, uint64_t last) {

@@ -22,10 +22,7 @@ Simulation::Simulation(const SimulatedRun& run, uint64_t seed)
       at_coordinator(now_, [this, i] { coordinator_.connected(i, now_); });
       ranks_[static_cast<size_t>(i)].member.connected(now_);
       beat(i);
-      const bool other = run_.fault == SimulatedFault::kMismatch && i == run_.culprit;
-      if (run_.fault == SimulatedFault::kMismatch) out_.broken = std::max(out_.broken, now_);
-      ranks_[static_cast<size_t>(i)].member.describe({{"plan", "p"}, {"seed", other ? "2" : "1"}});
-      flush(i);
+      compare(i, 1);
     });
   }
   for (int i = 0; i < run.strangers; ++i) after(random(0, 10), [this, i] { stranger(1000 + i); });
@@ -82,7 +79,7 @@ void Simulation::flush_coordinator() {
         const bool agreed = to.member.agreed();
         to.member.received(message, to.at);
         flush(rank);
-        if (!agreed && to.member.agreed()) phase(rank, 1, 0);
+        if (!agreed && to.member.agreed()) phase(rank, to.next, 0);
         look(rank);
       });
     } else if (std::holds_alternative<ControlAction::Warn>(action.is)) {
@@ -122,6 +119,15 @@ void Simulation::stranger(int link) {
   });
 }
 
+void Simulation::compare(int rank, int64_t next) {
+  Rank& of = ranks_[static_cast<size_t>(rank)];
+  of.next = next;
+  const bool now = run_.fault == SimulatedFault::kMismatch && run_.other_again == (next > 1);
+  if (now) out_.broken = std::max(out_.broken, now_);
+  of.member.describe({{"plan", "p"}, {"seed", now && rank == run_.culprit ? "2" : "1"}});
+  flush(rank);
+}
+
 // What a rank does: input, then its collectives with some work before each, then a callback.
 void Simulation::phase(int rank, int64_t step, int phase) {
   Rank& of = ranks_[static_cast<size_t>(rank)];
@@ -133,7 +139,7 @@ void Simulation::phase(int rank, int64_t step, int phase) {
     flush(rank);
     return exit(rank, {}, random(0, 3));
   }
-  out_.stepped = true;
+  out_.stepped |= step >= (run_.other_again ? run_.again_at : 1);
   of.at.stage = phase == 0 ? Stage::kInput : phase > run_.collectives ? Stage::kCallback : Stage::kStep;
   of.at.number = step;
   if (break_down(rank, step, phase)) return;
@@ -142,7 +148,8 @@ void Simulation::phase(int rank, int64_t step, int phase) {
   in_rank(rank, seconds, [this, rank, step, phase] {
     if (ranks_[static_cast<size_t>(rank)].hangs) return;
     if (phase == 0) return this->phase(rank, step, 1);
-    if (phase > run_.collectives) return this->phase(rank, step + 1, 0);
+    if (phase > run_.collectives)
+      return step + 1 == run_.again_at ? compare(rank, step + 1) : this->phase(rank, step + 1, 0);
     arrive(rank, step, phase);
   });
 }

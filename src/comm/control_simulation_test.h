@@ -47,6 +47,8 @@ struct SimulatedRun {
   double late_at = -1, late = 0;  // the coordinator does nothing
   int strangers = 0;
   double stalled = 300;
+  int64_t again_at = 0;      // the step before which ranks compare what they run once more; 0: none
+  bool other_again = false;  // kMismatch: then first, or before the first step
 
   // From one number.
   static SimulatedRun of(uint64_t seed);
@@ -57,7 +59,7 @@ struct SimulatedEnd {
   double given = 0, broken = 0;  // when
   double missed = 0;             // when another first waited for the culprit; 0: nobody did
   bool all_told = true;          // every rank that lived had the same record
-  bool stepped = false;          // some rank had begun a step
+  bool stepped = false;          // some rank had begun a step behind the comparison of a mismatch
   int warnings = 0, refused = 0;
   int64_t step = 0;       // of the culprit when it broke
   bool finished = false;  // all ranks left as planned
@@ -76,6 +78,7 @@ class Simulation {
     StageReport at;
     Life life = Life::kRuns;
     bool hangs = false, linked = true, over = false;
+    int64_t next = 1;                         // the step behind the comparison that it waits for
     std::vector<std::function<void()>> held;  // while it is stopped
     double sent = 0, heard = 0;               // when the last message of each way comes
   };
@@ -88,6 +91,7 @@ class Simulation {
   void beat(int rank);
   void tick();
   void stranger(int link);
+  void compare(int rank, int64_t next);
   void phase(int rank, int64_t step, int phase);
   void arrive(int rank, int64_t step, int phase);
   bool break_down(int rank, int64_t step, int phase);

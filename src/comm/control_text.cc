@@ -35,22 +35,26 @@ std::string seconds_text(double seconds) {
 }
 
 std::string stage_text(const StageReport& at) {
+  if (at.stage == Stage::kCallback && at.number == 0) return "in a callback before its first step";
   const std::string text = kStageTexts[static_cast<size_t>(at.stage)];
   return text.ends_with(' ') ? cat(text, at.number) : text;
 }
 
 std::string mismatch_text(const std::map<int, std::map<std::string, std::string>>& facts, int& odd) {
-  std::set<std::string> keys;
+  std::set<std::string> all;
   for (const auto& [rank, of] : facts) {
-    for (const auto& [key, value] : of) keys.insert(key);
+    for (const auto& [key, value] : of) all.insert(key);
   }
+  // Other versions may say other facts.
+  std::vector<std::string> keys(all.begin(), all.end());
+  std::ranges::stable_partition(keys, [](const std::string& key) { return key == "version"; });
   odd = -1;
   for (const std::string& key : keys) {
     std::map<std::string, std::vector<int>> ranks_of;
     std::vector<std::string> order;
     for (const auto& [rank, of] : facts) {
       const auto at = of.find(key);
-      const std::string value = at == of.end() ? "not set" : printable(at->second.substr(0, kShownValue));
+      const std::string value = at == of.end() ? "not set" : at->second;
       if (!ranks_of.contains(value)) order.push_back(value);
       ranks_of[value].push_back(rank);
     }
@@ -61,7 +65,7 @@ std::string mismatch_text(const std::map<int, std::map<std::string, std::string>
       out += cat(i == 0                 ? " is "
                  : i + 1 < order.size() ? ", "
                                         : " and ",
-                 order[i], " on ", ranks_text(ranks));
+                 printable(order[i].substr(0, kShownValue)), " on ", ranks_text(ranks));
       if (order.size() == 2 && ranks.size() == 1 && facts.size() > 2) odd = ranks[0];
     }
     return out;

@@ -16,7 +16,8 @@ std::string seconds_text(double seconds);
 // "in step 812", "waiting for input in step 8".
 std::string stage_text(const StageReport& at);
 // Facts by rank, of which some differ: "learning_rate is 0.1 on ranks 0-2 and 0.2 on rank 3", of the first
-// that differs. `odd` becomes the rank that stands against all others; -1 where there is none.
+// that differs, "version" before all others. `odd` becomes the rank that stands against all others; -1 where
+// there is none.
 std::string mismatch_text(const std::map<int, std::map<std::string, std::string>>& facts, int& odd);
 
 }  // namespace espalier

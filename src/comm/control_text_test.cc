@@ -13,6 +13,22 @@ TEST(ControlText, Ranks) {
   EXPECT_EQ(ranks_text({0, 1, 3, 4, 5, 7}), "ranks 0, 1, 3-5, 7");
 }
 
+TEST(ControlText, Stages) {
+  EXPECT_EQ(stage_text({Stage::kStart, 0}), "before its first step");
+  EXPECT_EQ(stage_text({Stage::kInput, 8}), "waiting for input in step 8");
+  EXPECT_EQ(stage_text({Stage::kTrace, 1}), "tracing step 1");
+  EXPECT_EQ(stage_text({Stage::kCollective, 3}), "in step 3");
+  EXPECT_EQ(stage_text({Stage::kCallback, 0}), "in a callback before its first step");
+  EXPECT_EQ(stage_text({Stage::kCallback, 8}), "in a callback of step 8");
+  EXPECT_EQ(stage_text({Stage::kEnd, 8}), "after step 8");
+}
+
+TEST(ControlText, VersionsThatDifferAreNamedFirst) {
+  int odd = 7;
+  EXPECT_EQ(mismatch_text({{0, {{"a", "1"}, {"version", "2"}}}, {1, {{"b", "1"}, {"version", "3"}}}}, odd),
+            "version is 2 on rank 0 and 3 on rank 1");
+}
+
 TEST(ControlText, MismatchNamesTheOddOne) {
   int odd = 7;
   EXPECT_EQ(mismatch_text({{0, {{"a", "1"}, {"rate", "0.1"}}},

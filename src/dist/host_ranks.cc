@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/thread_pool.h"
 #include "comm/control_board.h"
 #include "comm/control_fd.h"
 #include "comm/shm.h"
@@ -53,6 +54,7 @@ HostRanks::HostRanks(const Options& options, HostListener& listener)
     set("ESPALIER_WORLD", options.world);
     set("ESPALIER_LOCAL_RANK", i);
     set("ESPALIER_LOCAL_WORLD", options.count);
+    set("ESPALIER_CORES", default_threads());
     set("ESPALIER_SEGMENTS", shared.segments);
     if (world) set("ESPALIER_BOARD", world.get());
     start.in = rank == 0 && options.input && !::isatty(0) ? 0 : -1;

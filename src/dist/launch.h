@@ -76,6 +76,7 @@ struct LaunchOutcome {
 //   ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD  the same on this host
 //   ESPALIER_JOB                               a name of the run that no other has
 //   ESPALIER_RESTART                           how often it was started again
+//   ESPALIER_CORES                             that the launcher may use, for all ranks together
 //   ESPALIER_SEGMENTS                          memory that they share (comm/shm.h)
 //   ESPALIER_CONTROL, ESPALIER_SECRET          for comm/control_client.h
 //   ESPALIER_CHAOS                             faults, on the first start

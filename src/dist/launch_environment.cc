@@ -16,7 +16,8 @@ constexpr std::string_view kOurs[] = {
     "ESPALIER_RANK",    "ESPALIER_WORLD",          "ESPALIER_LOCAL_RANK",  "ESPALIER_LOCAL_WORLD",
     "ESPALIER_JOB",     "ESPALIER_SEGMENTS",       "ESPALIER_CONTROL",     "ESPALIER_SECRET",
     "ESPALIER_RESTART", "ESPALIER_CHAOS",          "ESPALIER_HOST",        "ESPALIER_HOST_SIZES",
-    "ESPALIER_ENGINE",  "ESPALIER_ENGINE_ADDRESS", "ESPALIER_STALL_AFTER", "ESPALIER_BOARD"};
+    "ESPALIER_ENGINE",  "ESPALIER_ENGINE_ADDRESS", "ESPALIER_STALL_AFTER", "ESPALIER_BOARD",
+    "ESPALIER_CORES",   "ESPALIER_TERMINAL"};
 // Those of who is logged in here, and how.
 constexpr std::string_view kOfThisHost[] = {"HOME",
                                             "USER",

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
+#include "report/terminal.h"
 
 namespace espalier {
 namespace {
@@ -33,8 +34,13 @@ Process& LaunchProcesses::start(const Start& start) {
   const ControlFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!nothing) no_descriptor("an empty input");
   LaunchPipe out = make_launch_pipe(), err = make_launch_pipe();
+  std::vector<std::string> environment = start.environment;
+  const std::string terminals = start.by_lines ? ""
+                                               : terminal_behind(out.write.get(), output_.descriptor()) +
+                                                     terminal_behind(err.write.get(), errors_.descriptor());
+  if (!terminals.empty()) environment.push_back(cat(kTerminalBehind, "=", terminals));
   auto process = std::make_unique<Process>(
-      start.file, start.words, start.environment,
+      start.file, start.words, environment,
       Process::Streams{start.in < 0 ? nothing.get() : start.in, out.write.get(), err.write.get()});
   guard_.add(process->id());
   all_.push_back({LaunchOutput(std::move(out.read), output_, start.by_lines, start.prefix),

@@ -38,7 +38,6 @@ void Replicas::describe(std::map<std::string, std::string> facts) const {
 }
 
 void Replicas::begin_step(int64_t step) const {
-  stage(Stage::kStep, step);
   if (worker_) worker_->begin_step(step);
 }
 
@@ -53,10 +52,6 @@ void Replicas::failed(const std::exception& error) const {
 
 void Replicas::left() const {
   if (worker_) worker_->left();
-}
-
-void Replicas::stage(Stage stage, int64_t number) const {
-  if (workers_ && communicators_[0]) communicators_[0]->stage(stage, number);
 }
 
 std::vector<double> Replicas::lateness() const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,15 +40,14 @@ class Replicas {
   // What all ranks do alike is agreed on in it; null: that is up to this process, in the current one.
   const RunContext* host() const { return workers_ ? contexts_[0].get() : nullptr; }
 
-  // Of a run on several workers: before the first step, what is to be the same on all of them; at the begin
-  // of each, counted from 1; and that this one cannot go on, so that others do not wait. Nothing on one
+  // Of a run on several workers: before its first step, what is to be the same on all of them; at the begin
+  // of each step, counted from 1; and that this one cannot go on, so that others do not wait. Nothing on one
   // worker.
   void describe(std::map<std::string, std::string> facts) const;
   bool to_describe() const { return worker_ && worker_->to_describe(); }
   void begin_step(int64_t step) const;
   void failed(const std::exception& error) const;
   void left() const;
-  void stage(Stage stage, int64_t number) const;
   // By how many seconds each worker came later than the first to its collectives, since it began; empty where
   // nobody is waited for.
   std::vector<double> lateness() const;
@@ -96,10 +96,20 @@ class Replicas {
   bool audits() const { return audit_steps_ > 0 && workers() > 1; }
   bool audit_due(int64_t step) const { return audits() && step % audit_steps_ == 0; }
   void audit(std::span<const Variable> variables, int64_t step) const;
+  // Before workers evaluate or predict together, unless variables are never compared: that these and their
+  // rows are the same. Raises RunError[strategy.audit], and tells the run.
+  void require_equal(std::string_view verb, std::span<const Variable> variables,
+                     std::span<const Tensor> rows) const;
   // Gives variables the values they have on worker 0. All workers name the same ones in one order.
   void broadcast(std::span<const Variable> variables) const;
 
  private:
+  // Which of `own` another worker has another of: the first, and " of rank 1 differs from that of rank 0".
+  struct Odd {
+    size_t place = 0;
+    std::string sentence;
+  };
+  std::optional<Odd> first_odd(std::string_view name, const std::vector<uint64_t>& own) const;
   std::vector<Tensor> arguments_of(const BatchRows& batch, int rank) const;
 
   std::vector<std::shared_ptr<Communicator>> communicators_;

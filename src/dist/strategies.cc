@@ -42,9 +42,9 @@ MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at
   }
   if (const auto& worker = places[0].worker) {
     places[0].communicator = std::shared_ptr<Communicator>(worker, &worker->communicator());
-    // Cores are shared out among the ranks of the host, unless somebody said how many threads each has.
+    // Unless somebody said how many.
     const bool said = std::getenv("ESPALIER_THREADS") || threads() != default_threads();
-    places[0].threads = said ? threads() : std::max(threads() / worker->local_world(), 1);
+    places[0].threads = said ? threads() : worker->default_threads();
   }
   replicas_ = std::make_shared<Replicas>(std::move(places), true, combine, options.audit_steps);
 }

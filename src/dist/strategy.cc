@@ -4,6 +4,9 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "data/dataset_shards.h"
+#include "data/dataset_source.h"
+#include "dist/readers.h"
 #include "dist/replicas.h"
 #include "dist/rows.h"
 #include "eager/trace.h"
@@ -33,6 +36,8 @@ int Strategy::first_replica() const { return replicas_->first(); }
 int Strategy::replicas_here() const { return replicas_->count(); }
 int Strategy::worker() const { return replicas_->worker(); }
 int Strategy::workers() const { return replicas_->workers(); }
+
+bool Strategy::told_to_go() const { return replicas_->goes(); }
 
 std::vector<PerReplica> Strategy::run(const TracedFunction& function,
                                       const std::vector<PerReplica>& arguments, Location at) const {
@@ -86,12 +91,24 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
 DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {dataset, replicas_}; }
 
 DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
-    : iterator_(std::move(dataset), 0), replicas_(std::move(replicas)) {}
+    : iterator_(dataset, 0), replicas_(std::move(replicas)) {
+  if (replicas_->workers() == 1) return;
+  std::optional<ShardedBatches> parts = DatasetNode::of(dataset)->sharded_batches();
+  if (!parts || parts->batch == 0 || parts->source->format().shards == 1) return;
+  shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
+                                            readers_of(replicas_.get()));
+}
 
 std::optional<std::vector<PerReplica>> DistributedDataset::next() {
+  std::vector<PerReplica> out;
+  if (shared_) {
+    std::optional<SharedBatches::Part> part = shared_->next();
+    if (!part) return std::nullopt;
+    for (Tensor& rows : part->rows) out.push_back({{std::move(rows)}});
+    return out;
+  }
   const std::optional<Tensors> element = iterator_.next();
   if (!element) return std::nullopt;
-  std::vector<PerReplica> out;
   for (const Tensor& rows : *element) {
     if (rows.rank() == 0)
       throw ShapeError("strategy.batch", cat("an element to be shared out has rows, got ", rows.type()),

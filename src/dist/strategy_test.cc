@@ -1,6 +1,8 @@
 #include "espalier/strategy.h"
 
 #include <functional>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -52,6 +54,57 @@ TEST(Strategy, ALoopOfOnesOwnLearnsAsOnOneDevice) {
   for (const int devices : {1, 2, 3, 4}) near(line_by(strategy::Mirrored({.devices = devices})));
   for (const int world : {2, 3})
     on_each_worker(world, [&](const Strategy& strategy) { near(line_by(strategy)); });
+}
+
+// Shard k of 5 gives k rows of 10 k and on.
+class NumberedSource final : public DataSource {
+ public:
+  explicit NumberedSource(int64_t shard) : shard_(shard) {}
+  std::optional<Tensors> next() override {
+    if (given_ == shard_) return std::nullopt;
+    return Tensors{full({2}, static_cast<double>(10 * shard_ + given_++))};
+  }
+
+ private:
+  int64_t shard_, given_ = 0;
+};
+
+TEST(Strategy, OfASourceEachWorkerReadsItsShards) {
+  for (const int world : {2, 3, 6}) {
+    SCOPED_TRACE(world);
+    std::mutex mutex;
+    std::set<int64_t> opened;
+    std::vector<std::multiset<float>> batches(4);
+    on_each_worker(world, [&](const Strategy& strategy) {
+      std::set<int64_t> mine;
+      const Dataset data = Dataset::from_source(
+          [&](DataShard shard, uint64_t) {
+            mine.insert(shard.index);
+            return std::make_unique<NumberedSource>(shard.index);
+          },
+          {.shards = 5});
+      DistributedDataset shared = strategy.distribute(data.batch(4).repeat(2));
+      for (size_t step = 0; const auto batch = shared.next(); ++step) {
+        ASSERT_EQ(batch->size(), 1u);
+        ASSERT_EQ(batch->at(0).values.size(), 1u);
+        const Tensor& rows = batch->at(0).values[0];
+        ASSERT_EQ(rows.rank(), 2u);
+        const std::vector<float> values = rows.to_vector<float>();
+        const std::lock_guard hold(mutex);
+        for (size_t i = 0; i < values.size(); i += 2) batches[step % 3].insert(values[i]);
+        if (step > 5) ADD_FAILURE() << "there are two passes of three batches";
+      }
+      const std::vector<int64_t> owned = owned_shards(5, strategy.worker(), world);
+      EXPECT_EQ(mine, std::set<int64_t>(owned.begin(), owned.end()));
+      const std::lock_guard hold(mutex);
+      opened.insert(mine.begin(), mine.end());
+    });
+    EXPECT_EQ(opened.size(), 5u);
+    // By turns: element 0 of each shard, element 1 of each that has one, and so on.
+    EXPECT_EQ(batches[0], (std::multiset<float>{10, 20, 30, 40, 10, 20, 30, 40}));
+    EXPECT_EQ(batches[1], (std::multiset<float>{21, 31, 41, 32, 21, 31, 41, 32}));
+    EXPECT_EQ(batches[2], (std::multiset<float>{42, 43, 42, 43}));
+  }
 }
 
 TEST(Strategy, WhatWouldDifferIsRefusedByName) {

@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "base/sha256.h"
+#include "base/thread_pool.h"
 #include "comm/control_board.h"
 #include "comm/local.h"
 #include "comm/shm.h"
@@ -254,6 +255,12 @@ void Worker::hear(const RunVerdict& verdict) {
   board_->abort(to_string(verdict));
 }
 
+int Worker::default_threads() const {
+  const int here = espalier::default_threads();
+  const bool says = variable_of_environment("ESPALIER_CORES").has_value();
+  return std::max(std::min((says ? required_number("ESPALIER_CORES") : here) / local_world_, here), 1);
+}
+
 std::vector<double> Worker::lateness() const {
   std::vector<double> out;
   for (int rank = 0; rank < board_->world(); ++rank)
@@ -262,14 +269,17 @@ std::vector<double> Worker::lateness() const {
 }
 
 void Worker::describe(std::map<std::string, std::string> facts) {
-  if (control_ && !std::exchange(described_, true)) control_->describe(std::move(facts));
+  if (control_) control_->describe(std::move(facts));
 }
 
 void Worker::begin_step(int64_t step) {
   if (go_signal && !told_.exchange(true) && control_) control_->preempted(go_signal);
-  for (const ChaosEvent& event : chaos_) {
-    if (event.rank != rank_ || event.step != step) continue;
-    switch (event.kind) {
+  // Once: a program may have a second fit, with steps of its own.
+  const auto due = std::ranges::find(chaos_, step, &ChaosEvent::step);
+  if (due != chaos_.end()) {
+    const ChaosKind kind = due->kind;
+    chaos_.erase(due);
+    switch (kind) {
       case ChaosKind::kKill:
         ::kill(::getpid(), SIGKILL);
         break;

@@ -48,12 +48,15 @@ class Worker {
   Communicator& communicator() { return *communicator_; }
   // How many workers this machine has.
   int local_world() const { return local_world_; }
+  // The cores of this machine, shared out among its workers, or fewer where this process may use fewer.
+  int default_threads() const;
   // By how many seconds each worker came later than the first of them to its collectives, in all.
   std::vector<double> lateness() const;
-  // Before the first step of the first run of fit: returns when all have said the same. Raises
+  // Before the first step of each run of fit: returns when all have said the same. Raises
   // RunError[comm.verdict] where they differ.
   void describe(std::map<std::string, std::string> facts);
-  bool to_describe() const { return control_ && !described_; }
+  // Whether somebody compares it.
+  bool to_describe() const { return control_ != nullptr; }
   // At the begin of a step of the run, counted from 1: what --chaos has for it.
   void begin_step(int64_t step);
   // It cannot go on; `rule` is the error's. Others are told why.
@@ -81,7 +84,6 @@ class Worker {
   std::shared_ptr<Communicator> communicator_;
   std::vector<ChaosEvent> chaos_;
   std::atomic<bool> told_{false};
-  bool described_ = false;
   bool said_ = false;  // how it ends
   std::unique_ptr<OwnCoordinator> coordinator_;
   std::unique_ptr<ControlClient> control_;  // its thread ends first

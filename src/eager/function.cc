@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/idle.h"
+#include "base/rank_stage.h"
 #include "eager/shares.h"
 #include "eager/traced_graph.h"
 #include "ir/constant.h"
@@ -212,6 +213,7 @@ struct TracedFunction::Impl {
   void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context,
                  bool whole = true) {
     if (call.settled && call.plan->takes(arguments, context)) return;
+    const RankStage::During tracing(Stage::kTrace);
     const std::lock_guard lock(mutex);
     const auto it = std::ranges::find_if(
         plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments, context); });

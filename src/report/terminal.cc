@@ -1,6 +1,7 @@
 #include "report/terminal.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,11 +50,33 @@ Unit next_unit(std::string_view text) {
   return {length, in_any(kCombining, c) ? 0 : in_any(kWideCharacters, c) ? 2 : 1};
 }
 
+// Of the terminal that what is written to this pipe comes to; 0: nobody has said so.
+int columns_behind(int descriptor) {
+  const char* at = std::getenv(kTerminalBehind);
+  struct stat status = {};
+  if (!at || ::fstat(descriptor, &status) != 0 || !S_ISFIFO(status.st_mode)) return 0;
+  const std::string mine = "," + std::to_string(status.st_ino) + ":", all = std::string(",") + at;
+  const size_t found = all.find(mine);
+  return found == all.npos ? 0 : std::atoi(all.c_str() + found + mine.size());
+}
+
 }  // namespace
+
+std::string terminal_behind(int pipe, int terminal) {
+  struct stat status = {};
+  winsize size{};
+  if (::isatty(terminal) != 1 || ::fstat(pipe, &status) != 0) return "";
+  ::ioctl(terminal, TIOCGWINSZ, &size);
+  return std::to_string(status.st_ino) + ":" + std::to_string(size.ws_col > 0 ? size.ws_col : 80) + ",";
+}
 
 Terminal Terminal::of(int descriptor) {
   Terminal out;
   out.interactive = ::isatty(descriptor) == 1;
+  if (const int passed_on = columns_behind(descriptor)) {
+    out.interactive = true;
+    out.columns = passed_on;
+  }
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   const bool dumb = term && std::string_view(term) == "dumb";

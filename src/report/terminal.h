@@ -27,6 +27,12 @@ struct Terminal {
   std::string swatch(std::string_view hex) const;
 };
 
+// A process whose output another one passes on to a terminal, as `espalier launch` does that of rank 0, is
+// told of it by this variable: a text for each such pipe, one behind the other. Empty for what is no
+// terminal.
+inline constexpr const char* kTerminalBehind = "ESPALIER_TERMINAL";
+std::string terminal_behind(int pipe, int terminal);
+
 // Columns that UTF-8 text takes: wide characters two, combining ones and escape sequences none.
 int display_width(std::string_view text);
 // The longest beginning that fits into `columns`, ending in "..." when something was cut.

@@ -12,7 +12,10 @@
 namespace espalier {
 namespace {
 
-constexpr const char *kLedgerRows = "ledger/rows", *kLedgerIds = "ledger/ids";
+// Of rows in memory "ids" are of their numbers. Those of a dataset are of contents, and have another name:
+// versions before had a sum of places under "ids", which says nothing of this epoch and is left out.
+constexpr const char *kLedgerRows = "ledger/rows", *kLedgerIds = "ledger/ids",
+                     *kLedgerContents = "ledger/contents";
 
 // fit looks for it; it does nothing by itself.
 struct Backup final : Callback {
@@ -48,7 +51,7 @@ Checkpoint read_checkpoint(const std::string& path) {
 }  // namespace
 
 Backups::Backups(const FitOptions& options, const TrainingBatches& batches, const Callback::Run& run)
-    : callbacks_(options.callbacks), run_(run_of(options, batches, run)) {
+    : callbacks_(options.callbacks), numbered_(batches.ends_alike()), run_(run_of(options, batches, run)) {
   for (const auto& callback : callbacks_) {
     const auto* const backup = dynamic_cast<const Backup*>(callback.get());
     if (backup && backup_) throw ValueError("backup.twice", "a run has at most one BackupAndRestore");
@@ -81,7 +84,9 @@ FitPosition Backups::position() const {
     const auto found = out.cursor.numbers.extract(name);
     return found ? found.mapped() : 0;
   };
-  out.rows = {static_cast<int64_t>(take(kLedgerRows)), take(kLedgerIds)};
+  out.rows.rows = static_cast<int64_t>(take(kLedgerRows));
+  const uint64_t ids = take(kLedgerIds), contents = take(kLedgerContents);
+  out.rows.ids = numbered_ ? ids : contents;
   for (const auto& [name, values] : found_->history) {
     out.history.resize(values.size());
     for (size_t i = 0; i < values.size(); ++i) out.history[i].set(name, values[i]);
@@ -133,7 +138,7 @@ void Backups::save(const NamedVariables& variables, const FitPosition& position)
                  .cursor = position.cursor};
   if (position.rows.rows > 0) {
     out.cursor.numbers[kLedgerRows] = static_cast<uint64_t>(position.rows.rows);
-    out.cursor.numbers[kLedgerIds] = position.rows.ids;
+    out.cursor.numbers[numbered_ ? kLedgerIds : kLedgerContents] = position.rows.ids;
   }
   for (const Logs& logs : position.history) {
     for (const auto& [name, value] : logs) out.history[name].push_back(value);

@@ -58,6 +58,7 @@ class Backups {
   const std::vector<std::shared_ptr<Callback>>& callbacks_;
   const BackupAndRestoreOptions* backup_ = nullptr;
   int64_t freq_ = -1;  // steps; 0: epochs; -1: never
+  bool numbered_;      // whether rows have numbers, those in memory
   std::map<std::string, std::string> run_;
   std::optional<Checkpoint> found_;
   ArrayCopies copies_;

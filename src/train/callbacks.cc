@@ -4,12 +4,14 @@
 #include <limits>
 
 #include "base/format.h"
+#include "train/deciding_callback.h"
 
 namespace espalier {
 namespace {
 
-class Terminate final : public Callback {
+class Terminate final : public DecidingCallback {
  public:
+  std::string name() const override { return "TerminateOnNaN"; }
   void on_batch_end(int64_t, const Logs& logs) override { check(logs); }
   void on_epoch_end(int, const Logs& logs) override { check(logs); }
 

@@ -1,11 +1,13 @@
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/callbacks.h"
+#include "train/deciding_callback.h"
 #include "train/monitor.h"
 
 namespace espalier {
 namespace {
 
-class Stopping final : public Callback {
+class Stopping final : public DecidingCallback {
  public:
   explicit Stopping(EarlyStoppingOptions options)
       : options_(std::move(options)),
@@ -13,6 +15,17 @@ class Stopping final : public Callback {
     if (options_.patience < 0)
       throw ValueError("early_stopping.patience",
                        cat("patience must not be negative, got ", options_.patience));
+  }
+
+  std::string name() const override { return "EarlyStopping"; }
+  std::map<std::string, std::string> options() const override {
+    return {{"monitor", options_.monitor},
+            {"min_delta", shortest(options_.min_delta)},
+            {"patience", cat(options_.patience)},
+            {"mode", options_.mode},
+            {"baseline", options_.baseline ? shortest(*options_.baseline) : "none"},
+            {"restore_best_weights", cat(options_.restore_best_weights)},
+            {"start_from_epoch", cat(options_.start_from_epoch)}};
   }
 
   void on_train_begin(const Run& run) override {

@@ -3,35 +3,31 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <span>
 
 #include "base/hash.h"
-#include "dist/replicas.h"
-#include "format/checkpoint.h"
+#include "espalier/tensor.h"
 
 namespace espalier {
+
+class Replicas;
+
+// What stands for a row that has no number: a hash of its bytes in each of `arrays`, so that a source that
+// gives a row twice, or another in its place, changes the sum. docs/distributed.md has the formula.
+// REQUIRES: 0 <= row < the first axis of each.
+uint64_t content_of_row(std::span<const Tensor> arrays, int64_t row);
 
 struct EpochRows {
   int64_t rows = 0;
   uint64_t ids = 0;  // the sum of hash_mix(id + 0x9e3779b97f4a7c15), modulo 2^64
 
-  void add(int64_t id) {
+  // `id`: the number of a row in memory, or content_of_row().
+  void add(uint64_t id) {
     ++rows;
-    ids += hash_mix(static_cast<uint64_t>(id) + 0x9e3779b97f4a7c15ull);
+    ids += hash_mix(id + 0x9e3779b97f4a7c15ull);
   }
   // With those of all workers.
-  EpochRows of_all(const Replicas* replicas) const {
-    if (!replicas || replicas->workers() == 1) return *this;
-    const uint64_t own[] = {static_cast<uint64_t>(rows), ids};
-    std::vector<uint64_t> all(2 * static_cast<size_t>(replicas->workers()));
-    replicas->all_gather("ledger", std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
-    EpochRows out;
-    for (size_t i = 0; i < all.size(); i += 2) {
-      out.rows += static_cast<int64_t>(all[i]);
-      out.ids += all[i + 1];
-    }
-    return out;
-  }
+  EpochRows of_all(const Replicas* replicas) const;
 };
 
 }  // namespace espalier

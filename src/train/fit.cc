@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "text/text.h"
@@ -10,6 +12,12 @@ namespace espalier {
 namespace {
 
 constexpr const char* kOfBatch = " of its batch";
+
+// Workers judge with what each holds: it is to be the same.
+void require_equal_workers(const char* verb, const Replicas* replicas, const Model& model,
+                           std::span<const Tensor> rows = {}) {
+  if (replicas) replicas->require_equal(verb, model.variables(), rows);
+}
 
 }  // namespace
 
@@ -28,15 +36,21 @@ Model::Shared::Shared()
           },
           {.name = "predict"}) {}
 
+std::shared_ptr<const Replicas> Model::Shared::sharers(int64_t rows) const {
+  if (training && training->options.run_eagerly) return nullptr;
+  // Of a loaded model nobody needs to compile the scope's.
+  const std::shared_ptr<const Replicas> replicas = training ? training->replicas : current_replicas();
+  return replicas && replicas->many() && rows >= replicas->world() ? replicas : nullptr;
+}
+
 void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
   const int64_t rows = x[0].size(0);
   if (training && training->options.run_eagerly) {
     const TrainingScope mode(false);
     return out.add(rows, Running::apply(x));
   }
-  // Of a loaded model nobody needs to compile the scope's.
-  const std::shared_ptr<const Replicas> replicas = training ? training->replicas : current_replicas();
-  if (!replicas || !replicas->many() || rows < replicas->world()) return out.add(rows, forward.call(x));
+  const std::shared_ptr<const Replicas> replicas = sharers(rows);
+  if (!replicas) return out.add(rows, forward.call(x));
   const std::vector<Tensors> of_ranks = replicas->run_rows(forward, x);
   for (int rank = 0; rank < replicas->world(); ++rank) {
     const auto [first, last] = replicas->rows_of(rows, rank);
@@ -184,6 +198,7 @@ Logs Model::evaluate(const TensorList& x, const TensorList& y, const EvaluateOpt
   training->take_labels("evaluate.labels", y, weights);
   IdsCheck ids(shared_->ids, "evaluate.ids");
   ids.take(x.tensors(), weights);
+  require_equal_workers("evaluate", training->replicas.get(), *this, rows.arrays);
   RowBatches batches(rows, options.batch_size);
   return training->test(batches);
 }
@@ -202,6 +217,7 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
                                .weighted = options.weighted,
                                .check = training->rows_check("evaluate.labels", ids),
                                .shares = training->shares()});
+  require_equal_workers("evaluate", training->replicas.get(), *this);
   return training->test(all);
 }
 
@@ -232,6 +248,8 @@ Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at)
   const Rows rows = rows_to_predict(x);
   IdsCheck ids(shared_->ids, "predict.ids");
   ids.take(x.tensors());
+  require_equal_workers("predict", shared_->sharers(std::min(rows.count, batch_size)).get(), *this,
+                        rows.arrays);
   const std::vector<int64_t> order = rows.numbers();
   PredictedRows out;
   Batches batches(rows.arrays, order, batch_size);
@@ -253,6 +271,8 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
     if (inputs > 0 && inputs < element->size()) element->resize(inputs);
     rows_to_predict(*element);
     ids.take(*element);
+    if (out.parts.empty())
+      require_equal_workers("predict", shared_->sharers((*element)[0].size(0)).get(), *this, *element);
     shared_->predict(*element, out);
   }
   if (out.parts.empty())

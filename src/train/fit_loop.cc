@@ -1,5 +1,7 @@
 #include <cmath>
+#include <utility>
 
+#include "base/rank_stage.h"
 #include "base/sha256.h"
 #include "base/shortest.h"
 #include "base/version.h"
@@ -11,8 +13,10 @@
 #include "nn/seed.h"
 #include "optim/rule.h"
 #include "train/backup.h"
+#include "train/deciding_callback.h"
 #include "train/decisions.h"
 #include "train/epoch_rows.h"
+#include "train/share_note.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -54,6 +58,16 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
   if (std::string content = batches.content(); !content.empty()) out["hash of the rows"] = std::move(content);
   out["validation"] = validation.logs ? "there" : "missing";
   if (validation.content) out["hash of the validation rows"] = validation.content();
+  out.merge(facts_of(options.callbacks));
+  std::string metrics;
+  for (const auto& [name, value] : logs()) metrics += cat(metrics.empty() ? "" : ", ", name);
+  out["logs"] = metrics;
+  std::string weights;
+  for (const auto& [number, weight] : options.class_weight)
+    weights += cat(weights.empty() ? "" : ", ", number, ": ", shortest(weight));
+  out["class weights"] = weights.empty() ? "none" : weights;
+  const auto wants_rows = [](const auto& callback) { return callback->wants_rows(); };
+  out["ledger"] = std::ranges::any_of(options.callbacks, wants_rows) ? "kept" : "not kept";
   out["version"] = kVersion;
   out["model"] = Running::model()->path();
   out["seed"] = cat(own_seed);
@@ -86,6 +100,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   const RunContext& context = RunContext::current();
   const bool chief = context.rank == 0, workers = replicas && replicas->workers() > 1;
   const bool launched = replicas && replicas->launched();
+  RankStage rank_stage(launched ? replicas->host()->communicator : nullptr);
   // Those whose hooks are called here.
   std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
   if (!chief) std::erase_if(callbacks, [](const auto& callback) { return callback->chief_only(); });
@@ -121,15 +136,18 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   const auto save = [&](FitPosition position) {
     position.cursor = batches.save();
     if (ledger && position.step) position.rows = rows_of_all();
-    if (launched) replicas->stage(Stage::kSave, steps_of_run);
+    rank_stage.now(Stage::kSave, steps_of_run);
     if (chief) backups.save(variables(), position);
   };
   std::map<std::string, std::string> common;
   if (backups.found() || workers) {
+    const int64_t first = backups.found() ? backups.position().epoch * steps + backups.position().step : 0;
     const BuildTransaction transaction;
+    rank_stage.now(Stage::kInput, first + 1);
     now.cursor = batches.save();
     const std::span<const Tensor> rows_of_first = batches.next();
     const BatchRows arguments(rows_of_first, batches.rows_of_shards());
+    rank_stage.now(Stage::kTrace, first + 1);
     // They make the variables that the checkpoint, or the first worker, has values for.
     test_step->make_variables(arguments);
     if (backups.found()) backups.require(variables(), false);
@@ -143,11 +161,15 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     }
     batches.restore(now.epoch, now.step, now.cursor);
     run.initial_epoch = now.epoch;
+    if (!common.empty()) common["begin"] = cat("epoch ", now.epoch, ", step ", now.step);
   }
   if (workers) replicas->describe(std::move(common));
   stop = now.stopped;
+  steps_of_run = now.epoch * steps + now.step;
+  rank_stage.now(Stage::kCallback, steps_of_run);
   for (const auto& callback : callbacks) callback->on_train_begin(run);
   const auto begin_epoch = [&] {
+    rank_stage.now(Stage::kCallback, steps_of_run);
     for (const auto& callback : callbacks) callback->on_epoch_begin(now.epoch);
   };
   if (backups.found()) {
@@ -155,8 +177,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     backups.restore(variables());
   }
   if (workers) replicas->broadcast(all_variables());
-  bool interrupted = false;
-  steps_of_run = now.epoch * steps + now.step;
+  bool interrupted = false, shares_untold = replicas && replicas->many();
   bool stopped = agreed({.stop = stop}, context).stop;
   for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0, now.rows = {}) {
     if (now.step == 0) {
@@ -167,10 +188,9 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     const Logs not_due;
     Logs logs = training_logs();
     bool finite = true;
-    int64_t rows_seen = now.rows.rows;
     if (workers) late = replicas->lateness();
     while ((steps == 0 || now.step < steps) && !stopped) {
-      if (launched) replicas->stage(Stage::kInput, steps_of_run + 1);
+      rank_stage.now(Stage::kInput, steps_of_run + 1);
       const std::span<const Tensor> arguments = batches.next();
       const bool ends = workers && batches.ends_alike()
                             ? arguments.empty()
@@ -181,22 +201,28 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
         break;
       }
       const BatchRows batch(arguments, batches.rows_of_shards());
+      rank_stage.now(Stage::kStep, steps_of_run + 1);
       if (launched) replicas->begin_step(steps_of_run + 1);
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(batch, batches.numbers()); });
       if (ledger) {
-        const int64_t count = batch.count();
-        for (const int64_t place : batches.places()) rows.add(rows_seen + place);
-        const auto [first, last] =
-            batch.of_shards.empty() ? train_step->own_rows(count) : std::pair<int64_t, int64_t>();
-        for (int64_t i = first; i < last; ++i)
-          rows.add(batches.numbers().empty() ? rows_seen + i : batches.numbers()[static_cast<size_t>(i)]);
-        rows_seen += count;
+        const auto own = batch.of_shards.empty() ? train_step->own_rows(batch.count())
+                                                 : std::pair<int64_t, int64_t>(0, batches.places().size());
+        const auto numbers = batches.numbers();
+        for (int64_t i = own.first; i < own.second; ++i)
+          rows.add(numbers.empty() ? content_of_row(arguments.first(arguments.size() - 1), i)
+                                   : static_cast<uint64_t>(numbers[static_cast<size_t>(i)]));
       }
-      if (narrow.untold() && !callbacks.empty()) {
-        const std::string note = narrow.tell();
+      const auto tell = [&](const std::string& note) {
+        rank_stage.now(Stage::kCallback, steps_of_run + 1);
         for (const auto& callback : callbacks) callback->on_note(note);
+      };
+      if (std::exchange(shares_untold, false)) {
+        const int64_t examples = batches.examples_per_epoch();
+        tell(share_note(*replicas, examples ? std::min(examples, options.batch_size) : batch.count(),
+                        this->options.logical_shards, !batch.of_shards.empty()));
       }
+      if (narrow.untold() && !callbacks.empty()) tell(narrow.tell());
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
       // Workers of a strategy have one loss.
@@ -205,7 +231,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       finite = finite && !diverged;
       const bool due = (step % 8 == 1 || diverged) && !callbacks.empty();
       if (due) refresh_training(logs);
-      if (launched) replicas->stage(Stage::kCallback, steps_of_run + 1);
+      rank_stage.now(Stage::kCallback, steps_of_run + 1);
       for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
       const Decisions next = agreed({.stop = stop,
                                      .save = backups.due_after_step(++steps_of_run),
@@ -220,9 +246,10 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (interrupted && backups.used()) save(now);
     refresh_training(logs);
     if (validation.logs) {
-      if (launched) replicas->stage(Stage::kEvaluate, steps_of_run);
+      rank_stage.now(Stage::kEvaluate, steps_of_run);
       for (const auto& [name, value] : validation.logs()) logs.set("val_" + name, value);
     }
+    rank_stage.now(Stage::kCallback, steps_of_run);
     if (ledger) {
       const EpochRows trained = rows_of_all();
       for (const auto& callback : callbacks) {
@@ -242,12 +269,14 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   // Short runs, too, end in equal bits or in an error.
   if (workers && replicas->audits() && !replicas->audit_due(steps_of_run))
     replicas->audit(all_variables(), steps_of_run);
+  rank_stage.now(Stage::kSave, steps_of_run);
   backups.finish();
+  rank_stage.now(Stage::kCallback, steps_of_run);
   this->options.optimizer.finalize_variables(Running::model()->trainable_variables());
   for (const auto& callback : callbacks)
     callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());
   if (!interrupted && chief) backups.end();
-  if (launched) replicas->stage(Stage::kEnd, steps_of_run);
+  rank_stage.now(Stage::kEnd, steps_of_run);
   return now.history;
 }
 

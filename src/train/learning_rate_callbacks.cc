@@ -2,9 +2,11 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/callbacks.h"
 #include "espalier/ops.h"
 #include "optim/rule.h"
+#include "train/deciding_callback.h"
 #include "train/monitor.h"
 
 namespace espalier {
@@ -21,7 +23,7 @@ void require_number(const Model& model, const char* callback) {
                    "give the optimizer a number, or leave the callback out");
 }
 
-class Plateau final : public Callback {
+class Plateau final : public DecidingCallback {
  public:
   explicit Plateau(ReduceLROnPlateauOptions options)
       : options_(std::move(options)),
@@ -30,6 +32,17 @@ class Plateau final : public Callback {
     require(options_.patience >= 0, "patience", "is not negative", options_.patience);
     require(options_.cooldown >= 0, "cooldown", "is not negative", options_.cooldown);
     require(options_.min_lr >= 0, "min_lr", "is not negative", options_.min_lr);
+  }
+
+  std::string name() const override { return "ReduceLROnPlateau"; }
+  std::map<std::string, std::string> options() const override {
+    return {{"monitor", options_.monitor},
+            {"factor", shortest(options_.factor)},
+            {"patience", cat(options_.patience)},
+            {"mode", options_.mode},
+            {"min_delta", shortest(options_.min_delta)},
+            {"cooldown", cat(options_.cooldown)},
+            {"min_lr", shortest(options_.min_lr)}};
   }
 
   void on_train_begin(const Run& run) override {
@@ -82,12 +95,13 @@ class Plateau final : public Callback {
   int64_t wait_ = 0, cooldown_ = 0;
 };
 
-class Scheduler final : public Callback {
+class Scheduler final : public DecidingCallback {
  public:
   explicit Scheduler(std::function<double(int, double)> schedule) : schedule_(std::move(schedule)) {
     if (!schedule_) throw ValueError("learning_rate_scheduler.schedule", "there is no function");
   }
 
+  std::string name() const override { return "LearningRateScheduler"; }
   void on_train_begin(const Run&) override { require_number(model(), "learning_rate_scheduler"); }
   void on_epoch_begin(int epoch) override {
     const double rate = schedule_(epoch, rate_of(model()));

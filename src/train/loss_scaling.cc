@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/format.h"
 #include "base/shortest.h"
 #include "espalier/ops.h"
 #include "train/finite_sum.h"

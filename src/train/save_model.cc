@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/rank_stage.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
@@ -104,6 +105,7 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
 void Model::save(const std::string& path, const SaveOptions& options, Location at) {
   const CallScope scope(at);
   if (shared_->training && shared_->training->host().rank > 0) return;
+  const RankStage::During saving(Stage::kSave);
   std::vector<TensorType> rows = input_types();
   if (rows.empty()) {
     throw StateError("save.built", "the model has seen no rows yet, so nobody knows what it takes",

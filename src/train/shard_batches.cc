@@ -2,6 +2,7 @@
 
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
+#include "dist/readers.h"
 #include "train/dataset_batches.h"
 
 namespace espalier {
@@ -23,16 +24,6 @@ class WholeReader final : public BatchReader {
   DatasetIterator iterator_;
   StepArguments& arguments_;
 };
-
-Readers readers_of(const Replicas* replicas) {
-  if (!replicas || replicas->workers() == 1) return {};
-  return {replicas->worker(), replicas->workers(), [replicas](std::string_view name, std::string_view mine) {
-            std::string all(mine.size() * static_cast<size_t>(replicas->workers()), '\0');
-            replicas->all_gather(name, std::as_bytes(std::span(mine)),
-                                 reinterpret_cast<std::byte*>(all.data()));
-            return all;
-          }};
-}
 
 class SharedReader final : public BatchReader {
  public:

@@ -1,5 +1,6 @@
 #include "train/shard_batches.h"
 
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <set>
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "base/philox.h"
 #include "espalier/espalier.h"
+#include "format/checkpoint.h"
 #include "train/shard_readers_test.h"
 
 namespace espalier {
@@ -143,6 +145,89 @@ double apart(const TrainedOnShards& a, const TrainedOnShards& b) {
 }
 
 constexpr int64_t kUnevenRows = 78;
+
+// By docs/distributed.md, of f32[6] and i32[]: an odd number of 8 bytes is filled up in each tensor.
+uint64_t id_by_formula(const Tensors& row) {
+  const std::vector<float> x = row[0].to_vector<float>();
+  std::vector<uint64_t> words(4);
+  std::memcpy(words.data(), x.data(), sizeof(float) * x.size());
+  words[3] = static_cast<uint32_t>(row[1].item<int32_t>());
+  uint64_t id = 0;
+  for (const uint64_t word : words) {
+    id = (id ^ word) * 0xd6e8feb86659fd93;
+    id ^= id >> 32;
+  }
+  uint64_t h = id + 0x9e3779b97f4a7c15;
+  for (int i = 0; i < 2; ++i) h = (h ^ h >> 32) * 0xd6e8feb86659fd93;
+  return h ^ h >> 32;
+}
+
+// A source that gives one shard's rows for another's, or skips a row and gives one twice for it, has as many
+// rows as the right one: which they were tells them apart.
+TEST(ShardBatches, TheLedgerSaysWhichRowsASourceGave) {
+  const std::vector<int64_t> sizes(4, 6);
+  uint64_t ids = 0;
+  for (int64_t shard = 0; shard < 4; ++shard) {
+    LabelledRows rows(shard, 6, -1);
+    while (const auto row = rows.next()) ids += id_by_formula(*row);
+  }
+  const auto of_shard_0 = Dataset::from_source(
+      [](DataShard, uint64_t) { return std::make_unique<LabelledRows>(0, 6, -1); }, {.shards = 4});
+  struct Stutters final : DataSource {
+    explicit Stutters(int64_t shard) : rows(shard, 6, -1) {}
+    std::optional<Tensors> next() override {
+      std::optional<Tensors> row = rows.next();
+      if (row && now++ == 2) return before;
+      before = row.value_or(Tensors());
+      return row;
+    }
+    LabelledRows rows;
+    Tensors before;
+    int now = 0;
+  };
+  const auto stutters = Dataset::from_source(
+      [](DataShard shard, uint64_t) { return std::make_unique<Stutters>(shard.index); }, {.shards = 4});
+  const auto ledger_of = [](const Dataset& data, int workers) {
+    const ShardRun run;
+    const TrainedOnShards trained = workers > 1 ? run.train_on(workers, data) : run.train(data);
+    EXPECT_EQ(std::get<2>(trained.ledger.at(0)), std::get<2>(trained.ledger.at(1)));
+    return std::pair(std::get<1>(trained.ledger.at(0)), std::get<2>(trained.ledger.at(0)));
+  };
+  for (const int workers : {1, 3}) {
+    SCOPED_TRACE(workers);
+    // As it comes, mixed behind its shards, and in batches that other places begin.
+    for (const Dataset& data : {labelled(sizes).batch(10), labelled(sizes).shuffle(9).batch(5)})
+      EXPECT_EQ(ledger_of(data, workers), std::pair(int64_t{24}, ids)) << to_string(data);
+    EXPECT_NE(ledger_of(of_shard_0.batch(10), workers), std::pair(int64_t{24}, ids));
+    EXPECT_EQ(ledger_of(of_shard_0.batch(10), workers).first, 24);
+    EXPECT_NE(ledger_of(stutters.batch(10), workers), std::pair(int64_t{24}, ids));
+    EXPECT_EQ(ledger_of(stutters.batch(10), workers).first, 24);
+  }
+}
+
+// A version before had a sum of places under the name of the sum of numbers.
+TEST(ShardBatches, ALedgerOfPlacesIsLeftOut) {
+  const std::string path = testing::TempDir() + "/ledger_of_places";
+  std::filesystem::remove(path);
+  const std::vector<int64_t> sizes(4, 6);
+  ShardRun run{.stops_after = 2};
+  run.fit.epochs = 1;
+  run.fit.callbacks = {BackupAndRestore({.path = path})};
+  run.train(labelled(sizes).batch(4));
+  Checkpoint kept = parse_checkpoint(posix_env().read_file(path));
+  ASSERT_EQ(kept.cursor.numbers.count("ledger/contents"), 1u);
+  kept.cursor.numbers.erase("ledger/contents");
+  kept.cursor.numbers["ledger/ids"] = 5;
+  write_checkpoint(path, kept);
+  run.stops_after = -1;
+  const TrainedOnShards rest = run.train(labelled(sizes).batch(4));
+  uint64_t ids = 0;
+  for (int64_t shard = 0; shard < 4; ++shard) {
+    LabelledRows rows(shard, 6, -1);
+    for (int i = 0; const auto row = rows.next(); ++i) ids += i < 2 ? 0 : id_by_formula(*row);
+  }
+  EXPECT_EQ(rest.ledger, decltype(rest.ledger)({{0, 24, ids}}));
+}
 
 // Batches of 10 of 8 shards: 3 or 5 workers have other numbers of rows in each step, and at last some have
 // none.

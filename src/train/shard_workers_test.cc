@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -23,13 +24,32 @@ constexpr int64_t kAllRows = 61769;
 
 std::string file_of(const std::string& folder, int file) { return cat(folder, "/", file, ".npy"); }
 
-void write_files(const std::string& folder) {
+// What the ledger sums up, by docs/distributed.md, of a row and the sign of its first column as an i32.
+uint64_t id_of_row(const float* row) {
+  uint64_t id = 0;
+  const auto take = [&](uint64_t word) {
+    id = (id ^ word) * 0xd6e8feb86659fd93;
+    id ^= id >> 32;
+  };
+  for (int64_t i = 0; i < kColumns; i += 2)
+    take(std::bit_cast<uint32_t>(row[i]) | static_cast<uint64_t>(std::bit_cast<uint32_t>(row[i + 1])) << 32);
+  take(row[0] > 0);
+  uint64_t h = id + 0x9e3779b97f4a7c15;
+  for (int i = 0; i < 2; ++i) h = (h ^ h >> 32) * 0xd6e8feb86659fd93;
+  return h ^ h >> 32;
+}
+
+// Gives the ledger's sum of all rows.
+uint64_t write_files(const std::string& folder) {
+  uint64_t ids = 0;
   for (int file = 0; file < 4; ++file) {
     std::vector<float> values(static_cast<size_t>(kFileRows[file] * kColumns));
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(hash_combine(static_cast<uint64_t>(file), i) >> 40) / (1 << 23) - 1;
+    for (int64_t row = 0; row < kFileRows[file]; ++row) ids += id_of_row(values.data() + row * kColumns);
     save_npy(file_of(folder, file), Tensor::of(values, {kFileRows[file], kColumns}));
   }
+  return ids;
 }
 
 struct PrintLedger final : Callback {
@@ -98,15 +118,13 @@ LaunchedShell launch_ranks(int ranks, const std::string& folder, const std::stri
 
 TEST(ShardWorkersSlow, TrainOnWhatNoneOfThemHoldsOverAKillAndFewerWorkers) {
   const std::string folder = fresh_folder("shard_workers");
-  write_files(folder);
+  const uint64_t ids = write_files(folder);
   // The limit bites: one rank has to hold a file of each shard.
   EXPECT_NE(launch_ranks(1, folder).outcome.code, 0);
   std::filesystem::remove(folder + "/backup");
 
   const LaunchedShell two = launch_ranks(2, folder);
   EXPECT_EQ(two.outcome.code, 0) << two.outcome.failure << two.errors;
-  uint64_t ids = 0;
-  for (uint64_t row = 0; row < kAllRows; ++row) ids += hash_mix(row + 0x9e3779b97f4a7c15ull);
   const std::string epochs =
       cat("epoch 0: ", kAllRows, " rows, ", ids, "\nepoch 1: ", kAllRows, " rows, ", ids, "\n");
   EXPECT_TRUE(two.output.starts_with(epochs + "weights ")) << two.output;

@@ -228,6 +228,8 @@ struct Model::Shared {
   // Adds what the model gives for a batch: its code by eager calls when it is compiled so, else traced, on
   // the replicas of its strategy.
   void predict(std::span<const Tensor> x, PredictedRows& out);
+  // Who have a part each of so many rows that are predicted; null: nobody but this one.
+  std::shared_ptr<const Replicas> sharers(int64_t rows) const;
 
   KnownIds ids;
   TracedFunction forward;

@@ -31,6 +31,40 @@ TEST(StrategyEdges, ARunOfFewStepsIsAuditedBehindItsLast) {
   }
 }
 
+// What one worker judges with is named before any of it counts; and what is equal is not.
+TEST(StrategyEdges, WorkersThatJudgeWithOthersAreTold) {
+  for (const char* const differs : {"nothing", "variable", "data"}) {
+    for (const char* const verb : {"evaluate", "predict"}) {
+      SCOPED_TRACE(std::string(verb) + " " + differs);
+      const auto errors = errors_of_workers(3, [&](const Strategy& workers) {
+        const auto scope = workers.scope();
+        const EdgeRows rows;
+        set_seed(1);
+        Sequential model{Dense({.units = 4, .name = "dense"})};
+        model.compile({.optimizer = SGD{}});
+        model(rows.x);
+        const bool odd = workers.worker() == 1;
+        Variable bias = model.variables()[1];
+        if (odd && differs == std::string("variable")) bias.assign(full({4}, 1e-6));
+        const Tensor x = odd && differs == std::string("data") ? rows.x * 1.0001 : rows.x;
+        verb == std::string("evaluate") ? (void)model.evaluate(x, rows.y) : (void)model.predict(x);
+      });
+      for (const std::string& error : errors) {
+        if (differs == std::string("nothing")) {
+          EXPECT_EQ(error, "");
+          continue;
+        }
+        const std::string what =
+            differs == std::string("data") ? "the data" : "variable \"sequential/dense/bias\"";
+        EXPECT_NE(error.find("[strategy.audit]"), std::string::npos) << error;
+        EXPECT_NE(error.find(what + " of rank 1 differs from that of ranks 0, 2 in " + verb),
+                  std::string::npos)
+            << error;
+      }
+    }
+  }
+}
+
 TEST(StrategyEdges, WorkersThatAddUpOtherShapesAreTold) {
   const auto errors = errors_of_workers(2, [](const Strategy& workers) {
     const auto scope = workers.scope();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -96,6 +97,11 @@ struct Case {
   Compile compile;
   FitOptions options;
 };
+Tensor every_third() {
+  std::vector<float> weights(50);
+  for (size_t i = 0; i < weights.size(); i += 3) weights[i] = 1 + static_cast<float>(i % 2);
+  return Tensor::of(weights);
+}
 std::vector<Case> cases() {
   return {{"plain", plain, with_momentum, {.epochs = 3, .batch_size = 16}},
           // 50 rows: batches of 16, 16, 16, 2, of which some replicas have none.
@@ -109,7 +115,14 @@ std::vector<Case> cases() {
            [](Model& model) {
              model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});
            },
-           {.epochs = 3, .batch_size = 8}}};
+           {.epochs = 3, .batch_size = 8}},
+          // Fewer rows in each step than there are replicas.
+          {"padding", dropping, with_momentum, {.epochs = 1, .batch_size = 3}},
+          // Of which some replicas have no others.
+          {"rows of weight 0",
+           plain,
+           with_momentum,
+           {.epochs = 2, .batch_size = 8, .sample_weight = every_third()}}};
 }
 
 // Replicas write new values into the memory of those before them, unless somebody holds these.
@@ -167,9 +180,20 @@ TEST(Strategies, InSixteenBitsTheyTrainWithinAPercent) {
   }
 }
 
+Sequential normalized_by(bool synchronized) {
+  return Sequential{Dense({.units = 16, .use_bias = false}),
+                    BatchNormalization({.momentum = 0.9, .synchronized = synchronized}), Dense({.units = 4})};
+}
+
 TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
   const TrainingRows rows = rows_for(50);
-  for (const Case& each : cases()) {
+  std::vector<Case> all_cases = cases();
+  for (const bool synchronized : {false, true})
+    all_cases.push_back({synchronized ? "synchronized" : "normalized",
+                         [=] { return normalized_by(synchronized); },
+                         with_adam,
+                         {.epochs = 2, .batch_size = 16}});
+  for (const Case& each : all_cases) {
     SCOPED_TRACE(each.name);
     for (const int world : {2, 3, 4}) {
       SCOPED_TRACE(world);
@@ -184,6 +208,109 @@ TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
       }
     }
   }
+}
+
+// Behind every step, from seeds of their own, and with Dropout, rows that some have none of, and statistics.
+TEST(Strategies, WorkersHaveEqualBitsBehindEveryStep) {
+  const TrainingRows rows = rows_for(50);
+  const auto make = [](bool synchronized) {
+    return Sequential{Dense({.units = 16}), BatchNormalization({.synchronized = synchronized}), Dropout(0.3),
+                      Dense({.units = 4})};
+  };
+  for (const bool synchronized : {false, true}) {
+    for (const int64_t batch : {2, 16}) {
+      SCOPED_TRACE(cat(synchronized ? "synchronized, " : "", "batches of ", batch));
+      std::vector<std::vector<std::vector<float>>> steps(3);  // of each worker, of each step
+      on_each_worker(3, [&](const Strategy& workers) {
+        auto& mine = steps[static_cast<size_t>(workers.worker())];
+        const auto scope = workers.scope();
+        set_seed(static_cast<uint64_t>(20 + workers.worker()));
+        Sequential model = make(synchronized);
+        with_adam(model);
+        const auto look = LambdaCallback({.on_batch_end = [&](int64_t, const Logs&) {
+          auto& values = mine.emplace_back();
+          for (const Variable& variable : model.variables()) {
+            if (variable.dtype() != DType::kF32) continue;
+            for (const float value : variable.read().to_vector<float>()) values.push_back(value);
+          }
+        }});
+        model.fit(rows.x, rows.y, {.epochs = 2, .batch_size = batch, .callbacks = {look}});
+      });
+      ASSERT_EQ(steps[0].size(), batch == 2 ? 50u : 8u);
+      for (size_t step = 0; step < steps[0].size(); ++step) {
+        for (const int worker : {1, 2}) EXPECT_EQ(steps[worker].at(step), steps[0][step]) << step;
+        if (step > 0) {
+          EXPECT_NE(steps[0][step], steps[0][step - 1]);
+        }
+      }
+    }
+  }
+}
+
+// However gradients are cut in messages, they have the same sums. Two of these layers have more than 1 MiB.
+TEST(Strategies, BucketsChangeNoBit) {
+  const TrainingRows rows = rows_for(24);
+  const auto wide = [] {
+    return Sequential{Dense({.units = 600, .activation = "relu"}), Dense({.units = 600}),
+                      Dense({.units = 4})};
+  };
+  const FitOptions options{.epochs = 1, .batch_size = 8};
+  const auto messages = [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    Sequential model = wide();
+    with_adam(model);
+    const std::string program = model.step_program(rows.x, rows.y, "strategy");
+    int out = 0;
+    for (size_t at = 0; (at = program.find("all_reduce", at)) != program.npos; ++at) ++out;
+    return out;
+  };
+  constexpr size_t kAll = size_t{1} << 30;
+  for (const int world : {2, 3}) {
+    const strategy::Mirrored in_one({.devices = world, .first_bucket = kAll});
+    const Weights one = fitted(wide, with_adam, rows, options, &in_one);
+    const int once = messages(in_one);
+    struct Cut {
+      size_t first, next;
+      int messages;
+    };
+    // The last kernel has 9,600 bytes, the one before 1.4 MB, and that is two in default sizes.
+    for (const Cut& cut :
+         {Cut{size_t{1} << 20, size_t{25} << 20, 2}, {1, kAll, 2}, {1, 1, 6}, {9000, 9700, 3}}) {
+      SCOPED_TRACE(cat(world, " replicas, ", cut.first, " and ", cut.next, " bytes"));
+      const strategy::Mirrored mirrored({.devices = world, .first_bucket = cut.first, .bucket = cut.next});
+      EXPECT_EQ(messages(mirrored), once * cut.messages);
+      EXPECT_EQ(fitted(wide, with_adam, rows, options, &mirrored).values, one.values);
+      const auto all = on_workers(world, [&](const Strategy&) {
+        const strategy::MultiWorkerMirrored workers({.first_bucket = cut.first, .bucket = cut.next});
+        return fitted(wide, with_adam, rows, options, &workers);
+      });
+      for (const Weights& worker : all) EXPECT_EQ(worker.values, one.values);
+    }
+  }
+}
+
+// Who has how many rows of a step is said once, in words.
+TEST(Strategies, ARunSaysHowItsBatchIsSharedOut) {
+  const TrainingRows rows = rows_for(50);
+  const auto notes = [&](const Strategy* strategy, int64_t batch, int logical_shards) {
+    std::string out;
+    const auto hear = LambdaCallback({.on_note = [&](const std::string& note) { out += note + "\n"; }});
+    fitted(
+        plain, [&](Model& model) { model.compile({.logical_shards = logical_shards}); }, rows,
+        {.epochs = 2, .batch_size = batch, .callbacks = {hear}}, strategy);
+    return out;
+  };
+  const strategy::Mirrored four({.devices = 4}), three({.devices = 3}), one({.devices = 1});
+  EXPECT_EQ(notes(&four, 16, 0), "16 rows a step: 4 on each of 4 devices\n");
+  EXPECT_EQ(notes(&three, 16, 0), "16 rows a step: 5 or 6 on each of 3 devices\n");
+  EXPECT_EQ(notes(&four, 2, 0), "2 rows a step: 0 or 1 on each of 4 devices\n");
+  EXPECT_EQ(notes(&four, 1000, 0), "50 rows a step: 12 or 13 on each of 4 devices\n");
+  EXPECT_EQ(notes(&three, 16, 8), "16 rows a step: 8 logical shards, 2 or 3 of them on each of 3 devices\n");
+  EXPECT_EQ(notes(&one, 16, 0), "");
+  EXPECT_EQ(notes(nullptr, 16, 0), "");
+  on_each_worker(2, [&](const Strategy& workers) {
+    EXPECT_EQ(notes(&workers, 16, 0), "16 rows a step: 8 on each of 2 workers\n");
+  });
 }
 
 // Workers begin with variables and an order of rows of their own; the first one's count.
@@ -238,28 +365,38 @@ TEST(Strategies, EvaluationAndPredictionAreThoseOfAllRows) {
   for (const Said& worker : all) same(worker);
 }
 
-// One that nobody compiled, as a loaded one, predicts by the strategy of its scope. Each worker has another
-// model: of which one an output is says who made it.
+// Notes how many rows it is traced for.
+struct RowsTraced final : Layer {
+  explicit RowsTraced(std::vector<int64_t>& rows) : Layer("rows"), rows(rows) {}
+  Tensor call(const Tensor& x) override {
+    rows.push_back(x.size(0));
+    return x * 1;
+  }
+  std::vector<int64_t>& rows;
+};
+
+// One that nobody compiled, as a loaded one, predicts by the strategy of its scope, and each worker its rows.
 TEST(Strategies, AModelThatIsNotCompiledPredictsByItsScope) {
   const TrainingRows rows = rows_for(10);
-  const auto model_of = [&](int worker) {
-    set_seed(static_cast<uint64_t>(worker));
-    Sequential model = plain();
+  const auto predicted = [&](std::vector<int64_t>& traced, const Strategy* strategy) {
+    set_seed(3);
+    Sequential model{RowsTraced(traced), Dense({.units = 4})};
     model(rows.x);
-    return model;
+    traced.clear();
+    std::optional<Strategy::Scope> scope;
+    if (strategy) scope.emplace(strategy->replicas());
+    return model.predict(rows.x).to_vector<float>();
   };
-  std::vector<std::vector<float>> own(2);
-  for (int worker : {0, 1}) own[worker] = model_of(worker).predict(rows.x).to_vector<float>();
-  ASSERT_NE(own[0], own[1]);
-  // The first five rows are those of the first worker.
-  std::vector<float> wanted(own[0].begin(), own[0].begin() + 20);
-  wanted.insert(wanted.end(), own[1].begin() + 20, own[1].end());
+  std::vector<int64_t> whole;
+  const std::vector<float> wanted = predicted(whole, nullptr);
+  EXPECT_EQ(std::set(whole.begin(), whole.end()), std::set<int64_t>{10});
+  std::vector<std::vector<int64_t>> parts(2);
   const auto all = on_workers(2, [&](const Strategy& workers) {
-    Sequential model = model_of(workers.worker());
-    const auto scope = workers.scope();
-    return Weights{{}, {model.predict(rows.x).to_vector<float>()}, {}};
+    return Weights{{}, {predicted(parts[static_cast<size_t>(workers.worker())], &workers)}, {}};
   });
   for (const Weights& said : all) EXPECT_EQ(said.values[0], wanted);
+  for (const std::vector<int64_t>& part : parts)
+    EXPECT_EQ(std::set(part.begin(), part.end()), std::set<int64_t>{5});
 }
 
 // Who prints or writes has no hook called elsewhere, at the end neither.
@@ -433,23 +570,54 @@ TEST(LogicalShards, TrainAsTheWholeBatch) {
   }
 }
 
-// With the statistics of all rows, normalisation on parts of a batch is that on the whole.
+TEST(LogicalShards, RefuseStatisticsOfAllRows) {
+  const TrainingRows rows = rows_for(20);
+  const auto in_shards = [](Model& model) { model.compile({.logical_shards = 4}); };
+  const strategy::Mirrored mirrored({.devices = 2});
+  for (const Strategy* strategy :
+       {static_cast<const Strategy*>(nullptr), static_cast<const Strategy*>(&mirrored)}) {
+    try {
+      fitted([] { return normalized_by(true); }, in_shards, rows, {.epochs = 1}, strategy);
+      ADD_FAILURE() << "not refused";
+    } catch (const ValueError& error) {
+      EXPECT_EQ(error.rule(), "strategy.synchronized");
+      EXPECT_EQ(error.fix(), "leave out synchronized, or train without logical shards");
+    }
+    fitted([] { return normalized_by(false); }, in_shards, rows, {.epochs = 1}, strategy);
+  }
+}
+
+// With the statistics of all rows, normalisation on parts of a batch is that on the whole, by devices and by
+// workers; with those of a replica's own it is that of logical shards, which are as large here.
 TEST(Strategies, SynchronizedNormalizationIsThatOfTheBatch) {
-  const TrainingRows rows = rows_for(50);
-  const auto make = [](bool synchronized) {
-    return [synchronized] {
-      return Sequential{Dense({.units = 16, .use_bias = false}),
-                        BatchNormalization({.momentum = 0.9, .synchronized = synchronized}),
-                        Dense({.units = 4})};
+  const TrainingRows rows = rows_for(50), even = rows_for(48);
+  const auto synchronized = [] { return normalized_by(true); };
+  const auto local = [] { return normalized_by(false); };
+  const FitOptions options{.epochs = 3, .batch_size = 16}, evenly{.epochs = 3, .batch_size = 24};
+  for (const Compile& compile : {Compile(with_momentum), Compile(with_adam)}) {
+    const Weights one = fitted(synchronized, compile, rows, options, nullptr);
+    for (const int count : {2, 3}) {
+      SCOPED_TRACE(count);
+      const strategy::Mirrored mirrored({.devices = count});
+      EXPECT_LE(distance(one, fitted(synchronized, compile, rows, options, &mirrored)), 1e-6);
+      EXPECT_GT(distance(one, fitted(local, compile, rows, options, &mirrored)), 1e-4);
+      const auto workers = on_workers(
+          count, [&](const Strategy& each) { return fitted(synchronized, compile, rows, options, &each); });
+      for (const Weights& worker : workers) {
+        EXPECT_LE(distance(one, worker), 1e-6);
+        EXPECT_EQ(worker.values, workers[0].values);
+      }
+    }
+  }
+  for (const int count : {2, 3}) {
+    SCOPED_TRACE(count);
+    const auto in_shards = [=](Model& model) {
+      model.compile({.optimizer = SGD{.learning_rate = 0.05, .momentum = 0.9}, .logical_shards = count});
     };
-  };
-  const FitOptions options{.epochs = 3, .batch_size = 16};
-  const Weights one = fitted(make(true), with_momentum, rows, options, nullptr);
-  for (const int devices : {2, 3}) {
-    SCOPED_TRACE(devices);
-    const strategy::Mirrored mirrored({.devices = devices});
-    EXPECT_LE(distance(one, fitted(make(true), with_momentum, rows, options, &mirrored)), 1e-6);
-    EXPECT_GT(distance(one, fitted(make(false), with_momentum, rows, options, &mirrored)), 1e-4);
+    const Weights shards = fitted(local, in_shards, even, evenly, nullptr);
+    const auto workers = on_workers(
+        count, [&](const Strategy& each) { return fitted(local, with_momentum, even, evenly, &each); });
+    for (const Weights& worker : workers) EXPECT_LE(distance(shards, worker), 1e-6);
   }
 }
 

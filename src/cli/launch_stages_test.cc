@@ -1,0 +1,128 @@
+// Where a rank is that does not go on: one that hangs there, by real runs.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <thread>
+
+#include "cli/launched_test.h"
+#include "espalier/espalier.h"
+
+namespace espalier::cli {
+namespace {
+
+// "RANK:PLACE" in the environment.
+bool hangs_at(const std::string& place, const Strategy& workers) {
+  const char* const where = std::getenv("HANGS_AT");
+  return where && where == cat(workers.worker(), ":", place);
+}
+void hang() { std::this_thread::sleep_for(std::chrono::hours(1)); }
+
+// Sixteen rows, three batches a pass, of which the last is smaller; the second one does not come.
+struct FewRows final : DataSource {
+  explicit FewRows(bool hangs) : hangs(hangs) {}
+  std::optional<Tensors> next() override {
+    if (now == 16) return std::nullopt;
+    if (now++ == 7 && hangs) hang();
+    return Tensors{full({2}, 1), full({1}, 1)};
+  }
+  const bool hangs;
+  int now = 0;
+};
+Dataset few_rows(bool hangs) {
+  return Dataset::from_source([hangs](DataShard, uint64_t) { return std::make_unique<FewRows>(hangs); },
+                              {.shards = 1})
+      .batch(6);
+}
+
+// Traced once for batches of each size, and where a model is saved.
+struct SlowLayer final : Layer {
+  SlowLayer(bool* hangs, int64_t rows) : Layer("slow"), hangs_(hangs), rows_(rows) {}
+  Tensor call(const Tensor& x) override {
+    if (*hangs_ && (rows_ < 0 || x.size(0) == rows_)) hang();
+    return x * 2;
+  }
+  bool* hangs_;
+  const int64_t rows_;
+};
+
+// Two epochs of three steps.
+void fit_few() {
+  const strategy::MultiWorkerMirrored workers;
+  const auto scope = workers.scope();
+  const auto hangs = [&](const char* place) { return hangs_at(place, workers); };
+  const std::string folder = std::getenv("HANGS_IN");
+  bool in_trace = hangs("trace") || hangs("trace of the last");
+  Sequential model{SlowLayer(&in_trace, hangs("trace of the last") ? 2 : -1), Dense({.units = 1})};
+  model.compile({.optimizer = SGD(), .loss = MeanSquaredError(), .metrics = {}});
+  const auto at = [&](const char* place) {
+    if (hangs(place)) hang();
+  };
+  const auto calls = LambdaCallback({.on_train_begin = [&](const Callback::Run&) { at("train begin"); },
+                                     .on_epoch_begin =
+                                         [&](int epoch) {
+                                           if (epoch == 1) at("epoch begin");
+                                         },
+                                     .on_batch_end =
+                                         [&](int64_t step, const Logs&) {
+                                           if (step == 2) at("batch end");
+                                         },
+                                     .on_epoch_end =
+                                         [&](int, const Logs&) {
+                                           at("epoch end");
+                                           in_trace |= hangs("save");
+                                         },
+                                     .on_train_end = [&](const Logs&) { at("train end"); }});
+  model.fit(few_rows(hangs("input")), {.epochs = 2,
+                                       .validation_data = few_rows(hangs("validation")),
+                                       .callbacks = {calls, ModelCheckpoint({.path = folder + "/saved"})}});
+}
+
+TEST(LaunchStages, DISABLED_Program) {
+  if (!std::getenv("HANGS_AT")) GTEST_SKIP() << "it is no rank";
+  int code = 0;
+  try {
+    fit_few();
+  } catch (const Error& error) {
+    std::cerr << error.message() << std::endl;
+    code = 1;
+  }
+  ::_exit(code);
+}
+
+Outcome run_that_hangs(const std::string& at) {
+  const std::string folder = fresh_folder("launch-stages");
+  return call_shell(
+      launch_words(2, "--stall-after 3s",
+                   cat("env HANGS_AT=\"", at, "\" HANGS_IN=", folder, " ",
+                       std::filesystem::read_symlink("/proc/self/exe").string(),
+                       " --gtest_also_run_disabled_tests --gtest_filter=LaunchStages.DISABLED_Program")));
+}
+
+TEST(LaunchStages, SlowARankThatHangsIsNamedWithItsPlace) {
+  const Outcome healthy = run_that_hangs("none");
+  EXPECT_EQ(healthy.code, 0) << healthy.error;
+  for (const auto& [at, wanted] :
+       std::map<std::string, std::string>{{"1:input", "waiting for input in step 2"},
+                                          {"1:trace", "tracing step 1"},
+                                          {"1:trace of the last", "tracing step 3"},
+                                          {"1:train begin", "in a callback before its first step"},
+                                          {"1:epoch begin", "in a callback of step 3"},
+                                          {"1:batch end", "in a callback of step 2"},
+                                          {"1:validation", "in evaluation of step 3"},
+                                          {"1:epoch end", "in a callback of step 3"},
+                                          {"0:save", "in the save of step 3"},
+                                          {"1:train end", "in a callback of step 6"}}) {
+    SCOPED_TRACE(at);
+    const Outcome run = run_that_hangs(at);
+    EXPECT_EQ(run.code, 43) << run.error;
+    const std::string sentence = cat("espalier launch: rank ", at.substr(0, 1), " \\(pid \\d+\\) has been ",
+                                     wanted, " for 3(\\.\\d)? s");
+    EXPECT_TRUE(std::regex_search(run.error, std::regex(sentence))) << sentence << "\n" << run.error;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli
