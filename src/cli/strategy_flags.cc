@@ -110,7 +110,10 @@ void by_strategy(const DistributePlan& plan, const std::vector<std::string>& inp
   if (!strategy) return body();
   const Strategy::Scope scope = strategy->scope();
   std::optional<Silence> silence;
-  if (strategy->worker() > 0) silence.emplace();
+  if (strategy->worker() > 0)
+    silence.emplace();
+  else if (const std::string place = strategy->replicas()->place_text(); !place.empty())
+    say_aside(cat(place, "\n"));
   try {
     check_inputs(*strategy, inputs);
     body();

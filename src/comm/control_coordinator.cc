@@ -99,7 +99,7 @@ void ControlCoordinator::garbled(int link, std::string_view why, double now) {
                                 ? cat("host ", options_.hosts[static_cast<size_t>(host->second)].name)
                                 : cat("rank ", at->second);
   actions_.push_back({ControlAction::Warn{cat(whose, " is cut off: ", why)}});
-  actions_.push_back({ControlAction::Close{link}});
+  actions_.emplace_back(ControlAction::Close{link});
   lost(link, now);
 }
 
@@ -199,10 +199,10 @@ void ControlCoordinator::join(int link, const ControlMessage::Join& join) {
 void ControlCoordinator::refuse(int link, std::string_view why) {
   strangers_.erase(link);
   send(link, {ControlMessage::Refused{std::string(why)}});
-  actions_.push_back({ControlAction::Close{link}});
+  actions_.emplace_back(ControlAction::Close{link});
   // Somebody who comes again and again is not to fill the log.
   if (++refused_ <= kStrangersNamed)
-    actions_.push_back({ControlAction::Warn{cat("a stranger was refused: ", why)}});
+    actions_.emplace_back(ControlAction::Warn{cat("a stranger was refused: ", why)});
 }
 
 void ControlCoordinator::report(Rank& rank, const StageReport& at) {

@@ -47,7 +47,7 @@ struct ControlAction {
   };
   struct Ended {
     int rank = -1;
-    ProcessEnd end;
+    ProcessEnd end = {};
     std::string lines = {}, collective = {};
   };
   std::variant<Send, Close, Warn, GiveUp, Preempt, Started, Ended> is;

@@ -35,6 +35,8 @@ class Replicas {
   bool many() const { return world() > 1; }
   int worker() const { return workers_ ? contexts_[0]->rank : 0; }
   int workers() const { return workers_ ? contexts_[0]->world : 1; }
+  // See Worker::place_text().
+  std::string place_text() const { return worker_ ? worker_->place_text() : std::string(); }
   // Whether this process is a worker of a run, perhaps the only one.
   bool launched() const { return workers_ && communicators_[0]; }
   // What all ranks do alike is agreed on in it; null: that is up to this process, in the current one.

@@ -105,11 +105,12 @@ std::shared_ptr<Worker> Worker::from_environment() {
   const bool launched = says("ESPALIER_SEGMENTS") ||
                         ((says("ESPALIER_RANK") || says("ESPALIER_WORLD")) && !says("ESPALIER_COORDINATOR"));
   if (!launched) {
-    const ClusterPlace place = resolve(process_environment()).place;
+    const ResolvedPlace resolved = resolve(process_environment());
+    const ClusterPlace& place = resolved.place;
     if (place.source.empty() || place.world == 1) return nullptr;
     return made([&] {
       std::unique_ptr<Worker> worker(new Worker(place.rank, place.world, std::max(place.local_world, 1)));
-      worker->join_cluster(place);
+      worker->join_cluster(resolved);
       return worker.release();
     });
   }
@@ -180,7 +181,8 @@ void Worker::join_hosts(const std::string& segments) {
           variable_of_environment("ESPALIER_ENGINE_ADDRESS").value_or(""), board);
 }
 
-void Worker::join_cluster(const ClusterPlace& place) {
+void Worker::join_cluster(const ResolvedPlace& resolved) {
+  const ClusterPlace& place = resolved.place;
   if (place.coordinator.empty())
     throw ValueError("strategy.environment",
                      cat(place.source, " (", place.said, ") does not say where ranks meet"),
@@ -207,9 +209,18 @@ void Worker::join_cluster(const ClusterPlace& place) {
   const bool mpi_started = variable_of_environment("PMIX_RANK") || variable_of_environment("PMI_RANK");
   const std::string engine = variable_of_environment("ESPALIER_ENGINE").value_or("auto");
   const bool by_mpi = engine == "auto" && mpi_started && has_wire("mpi");
-  join_by(engine == "auto" ? (by_mpi ? "mpi" : "gloo") : engine,
-          {.rank = rank_, .hosts = {std::vector<int>(static_cast<size_t>(world_), 1)}}, place.job,
+  const std::string chosen = engine == "auto" ? (by_mpi ? "mpi" : "gloo") : engine;
+  const std::string why = engine != "auto"  ? "ESPALIER_ENGINE says so"
+                          : by_mpi          ? "an MPI launcher started them"
+                          : has_wire("mpi") ? "no MPI launcher started them"
+                                            : "the module mpi is not there";
+  join_by(chosen, {.rank = rank_, .hosts = {std::vector<int>(static_cast<size_t>(world_), 1)}}, place.job,
           variable_of_environment("ESPALIER_ENGINE_ADDRESS").value_or(""), board);
+  place_text_ =
+      cat("rank ", rank_, " of ", world_, " by ", place.source, " (", place.said,
+          "); engine: ", static_cast<const WireCommunicator&>(*communicator_).wire_name(), ", since ", why);
+  if (const std::string warning = resolved.warning(); !warning.empty())
+    place_text_ += cat("\nwarning: ", warning);
 }
 
 void Worker::join_by(const std::string& engine, WirePlace place, const std::string& generation,

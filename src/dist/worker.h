@@ -46,6 +46,9 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   Communicator& communicator() { return *communicator_; }
+  // Of a run that another launcher started: by whom, and what its workers talk through; with what speaks
+  // against it. "" under espalier launch, which says it itself.
+  const std::string& place_text() const { return place_text_; }
   // How many workers this machine has.
   int local_world() const { return local_world_; }
   // The cores of this machine, shared out among its workers, or fewer where this process may use fewer.
@@ -74,7 +77,7 @@ class Worker {
   // Of a run of `espalier launch`: on one host, over hosts; and of one that something else started.
   void join_host(const std::string& segments);
   void join_hosts(const std::string& segments);
-  void join_cluster(const ClusterPlace& place);
+  void join_cluster(const ResolvedPlace& resolved);
   void join_by(const std::string& engine, WirePlace place, const std::string& generation,
                const std::string& interface, std::shared_ptr<BoardLayout> board);
   ControlHooks hooks();
@@ -85,6 +88,7 @@ class Worker {
   std::vector<ChaosEvent> chaos_;
   std::atomic<bool> told_{false};
   bool said_ = false;  // how it ends
+  std::string place_text_;
   std::unique_ptr<OwnCoordinator> coordinator_;
   std::unique_ptr<ControlClient> control_;  // its thread ends first
 };
