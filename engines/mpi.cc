@@ -67,7 +67,15 @@ class MpiWire : public Wire {
   }
   // MPI ends when all ranks say so, which they do not where something is unfinished.
   ~MpiWire() override {
-    if (broken_ || aborted_ || free_.size() != messages_.size()) return;
+    if (broken_ || aborted_) return;
+    // What nobody has sent will not come.
+    for (Started& message : messages_) {
+      if (message.is_send && !message.parts.empty()) return;
+      for (MPI_Request& part : message.parts) {
+        MPI_Cancel(&part);
+        MPI_Wait(&part, MPI_STATUS_IGNORE);
+      }
+    }
     MPI_Comm_free(&ranks_);
     if (is_ours_) MPI_Finalize();
   }
@@ -101,6 +109,7 @@ class MpiWire : public Wire {
   struct Started {
     std::vector<MPI_Request> parts;
     int peer = 0;
+    bool is_send = false;
   };
 
   void compare_place() const {
@@ -128,6 +137,7 @@ class MpiWire : public Wire {
     const int handle = free_.back();
     Started& started = messages_[static_cast<size_t>(handle)];
     started.peer = message.peer;
+    started.is_send = is_send;
     const int tag = static_cast<int>(message.tag % tags_);
     try {
       for (size_t at = 0; at < message.bytes; at += kMostBytes) {

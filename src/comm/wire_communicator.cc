@@ -88,6 +88,10 @@ void WireCommunicator::abort(std::string_view why) {
 }
 
 void WireCommunicator::raise_failure() {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration<double>(place_.verdict_within);
+  while (layout_->given_up.load() == 0 && failure_->rule == "comm.verdict" && Clock::now() < until)
+    std::this_thread::sleep_for(kLook / 10);
   const std::string verdict = board_->verdict();
   if (!verdict.empty()) abort(verdict);
   std::unique_lock<std::mutex> lock(mutex_);

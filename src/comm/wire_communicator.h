@@ -33,6 +33,8 @@ struct WirePlace {
   std::function<std::unique_ptr<Wire>()> connect = {};
   // The rank of each host on the wire; empty: their numbers.
   std::vector<int> peers = {};
+  // How long a verdict is waited for where the wire breaks, which says who broke it: seconds.
+  double verdict_within = 0;
 };
 
 // A thread moves the bytes: a collective goes on as soon as it has begun, whatever this rank computes

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dist/cluster.h"
+#include "dist/host_address.h"
 #include "dist/host_slots.h"
 #include "dist/machine_facts.h"
 
@@ -41,7 +42,9 @@ struct DoctorPlan {
 struct DoctorAsks {
   std::function<std::string(int)> port_problem = espalier::port_problem;
   std::function<int()> free_port = espalier::free_port;
-  std::function<std::string(const std::string&)> address_towards = espalier::address_towards;
+  std::function<std::string(const std::string&)> address_towards = [](const std::string& host) {
+    return espalier::address_towards(host);
+  };
 };
 
 // What one rank says of itself, for the others.

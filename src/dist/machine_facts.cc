@@ -160,19 +160,6 @@ MachineFacts machine_facts() {
   return out;
 }
 
-std::string address_towards(const std::string& host) {
-  const auto list = addresses_of(host, SOCK_DGRAM);
-  for (const addrinfo* at = list.get(); at; at = at->ai_next) {
-    const ControlFd socket(::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage own = {};
-    socklen_t size = sizeof own;
-    if (socket.get() >= 0 && ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0 &&
-        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0)
-      return text_of_address(reinterpret_cast<const sockaddr*>(&own));
-  }
-  return "";
-}
-
 namespace {
 
 // -1 with errno where it cannot.

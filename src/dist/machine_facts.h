@@ -34,8 +34,6 @@ struct MachineFacts {
 // Of this process, now. Takes seconds at most where a name server does not answer.
 MachineFacts machine_facts();
 
-// The address of this host that packets to `host` leave from; "" where no way leads there.
-std::string address_towards(const std::string& host);
 // Why nobody can listen at this port of this host; "" where one can. Port 0 always can.
 std::string port_problem(int port);
 // One that was free a moment ago.

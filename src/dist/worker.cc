@@ -19,6 +19,8 @@
 #include "comm/local.h"
 #include "comm/shm.h"
 #include "comm/wire_module.h"
+#include "dist/host_address.h"
+#include "dist/host_port.h"
 #include "dist/late_signals.h"
 #include "espalier/error.h"
 
@@ -34,6 +36,8 @@ std::atomic<bool> has_worker{false};
 // How long ranks of other launchers look for rank 0, and without a word of the launcher for one that stalls.
 constexpr std::chrono::seconds kMeeting{60};
 constexpr double kStallAfter = 300;
+// What a coordinator needs to hear that a rank is gone, or that it is silent, and to say so.
+constexpr double kVerdictWithin = 7;
 
 std::optional<std::string> variable_of_environment(const char* name) {
   const char* const value = std::getenv(name);
@@ -215,7 +219,9 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
                           : has_wire("mpi") ? "no MPI launcher started them"
                                             : "the module mpi is not there";
   join_by(chosen, {.rank = rank_, .hosts = {std::vector<int>(static_cast<size_t>(world_), 1)}}, place.job,
-          variable_of_environment("ESPALIER_ENGINE_ADDRESS").value_or(""), board);
+          variable_of_environment("ESPALIER_ENGINE_ADDRESS")
+              .value_or(address_towards(parse_host_port(place.coordinator).value().host)),
+          board);
   place_text_ =
       cat("rank ", rank_, " of ", world_, " by ", place.source, " (", place.said,
           "); engine: ", static_cast<const WireCommunicator&>(*communicator_).wire_name(), ", since ", why);
@@ -247,6 +253,7 @@ void Worker::join_by(const std::string& engine, WirePlace place, const std::stri
                                 .timeout = std::max(stall_after, 1.0) + 30});
     };
   }
+  place.verdict_within = kVerdictWithin;
   communicator_ = std::make_shared<WireCommunicator>(std::move(board), std::move(place));
 }
 

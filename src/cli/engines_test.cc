@@ -1,0 +1,155 @@
+// Workers over engines between hosts, and under the launchers of others: hosts are processes of this machine.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "cli/launched_test.h"
+#include "comm/wire_module.h"
+
+namespace espalier::cli {
+namespace {
+
+class Engines : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* engine : {"gloo", "mpi"}) {
+      if (std::string why; !has_wire(engine, &why)) GTEST_SKIP() << why;
+    }
+  }
+  static bool has_program(const std::string& name) { return call_shell("command -v " + name).code == 0; }
+  static int free_port() {
+    static int next = 20'000 + static_cast<int>(::getpid()) % 10'000;
+    return next += 2;
+  }
+
+  std::string train() const { return worker_words(folder_, "--deterministic"); }
+  // The weights of a run that these words start; whoever speaks first says `said`.
+  void expect_same(const std::string& words, const std::string& said) const {
+    SCOPED_TRACE(words);
+    std::filesystem::remove_all(folder_ + "/model");
+    const Outcome run = call_shell(words);
+    ASSERT_EQ(run.code, 0) << run.output << run.error;
+    EXPECT_NE((run.error + run.output).find(said), std::string::npos) << run.error << run.output;
+    EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
+  }
+  // `words` as so many processes at once, each behind what rank_words(rank) says.
+  template <class F>
+  static std::string together(int ranks, const std::string& words, F&& rank_words) {
+    std::string out = "status=0; ";
+    for (int rank = 0; rank < ranks; ++rank)
+      out += cat("env ", rank_words(rank), " ", words, " & p", rank, "=$!; ");
+    for (int rank = 0; rank < ranks; ++rank) out += cat("wait $p", rank, " || status=1; ");
+    return out + "exit $status";
+  }
+  static std::string hosts(const std::string& list, const std::string& flags, const std::string& program) {
+    return cat(build_folder(), "/espalier launch --hosts ", list, " --agent env --interface 127.0.0.1 ",
+               flags, " -- ", program);
+  }
+
+  const std::string folder_ = folder_to_launch("engines");
+  const std::string wanted_ = [&] {
+    const Outcome run = call_shell(cat(build_folder(), "/espalier train ", folder_,
+                                       "/plan.toml --deterministic --force --model ", folder_, "/one"));
+    EXPECT_EQ(run.code, 0) << run.error;
+    return weights_hash(folder_ + "/one");
+  }();
+};
+
+TEST_F(Engines, SlowHostsLearnTheBitsOfOneDevice) {
+  for (const char* list : {"a:1,b:1", "a:2,b:2", "a:1,b:1,c:1", "a:3,b:1", "a:1,b:1,c:1,d:1", "a:4,b:4",
+                           "a:1,b:1,c:1,d:1,e:1,f:1,g:1,h:1"})
+    expect_same(hosts(list, "", train()), "engine: gloo between ");
+}
+
+TEST_F(Engines, SlowFastModeIsNearOneDevice) {
+  const auto distance = [&](const std::string& words) {
+    const Outcome run = call_shell(words);
+    EXPECT_EQ(run.code, 0) << run.error;
+    return weights_hash(folder_ + "/model");
+  };
+  // The same sums in the same order: by threads of one process, which tests hold to 1e-6 of one device.
+  const std::string mirrored =
+      distance(cat(build_folder(), "/espalier train ", folder_,
+                   "/plan.toml --strategy mirrored --devices 3 --force --model ", folder_, "/model"));
+  EXPECT_EQ(distance(hosts("a:1,b:1,c:1", "", worker_words(folder_))), mirrored);
+  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  EXPECT_EQ(distance(cat("mpirun --allow-run-as-root --oversubscribe -n 3 ", worker_words(folder_))),
+            mirrored);
+}
+
+TEST_F(Engines, SlowMpirunStartsWorkers) {
+  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  const std::string mpirun = "mpirun --allow-run-as-root --oversubscribe ";
+  for (const int ranks : {2, 3, 4, 8})
+    expect_same(cat(mpirun, "-n ", ranks, " ", train()),
+                cat("rank 0 of ", ranks, " by Open MPI (OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=", ranks,
+                    "); engine: mpi"));
+  expect_same(cat("ESPALIER_ENGINE=gloo ", mpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
+              "engine: gloo over ");
+}
+
+TEST_F(Engines, SlowVariablesOfTorchrunStartWorkers) {
+  const int port = free_port();
+  expect_same(together(3, train(),
+                       [&](int rank) {
+                         return cat("RANK=", rank, " WORLD_SIZE=3 LOCAL_RANK=", rank,
+                                    " LOCAL_WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=", port);
+                       }),
+              "rank 0 of 3 by torchrun (RANK=0 WORLD_SIZE=3); engine: gloo over 127.0.0.1");
+}
+
+TEST_F(Engines, SlowTfConfigStartsWorkers) {
+  const int port = free_port();
+  expect_same(together(2, train(),
+                       [&](int rank) {
+                         return cat("TF_CONFIG='{\"cluster\": {\"worker\": [\"127.0.0.1:", port,
+                                    "\", \"127.0.0.1:", port + 1,
+                                    "\"]}, \"task\": {\"type\": \"worker\", \"index\": ", rank, "}}'");
+                       }),
+              "rank 0 of 2 by TF_CONFIG (task worker 0 of 2); engine: gloo over 127.0.0.1");
+}
+
+TEST_F(Engines, SlowSlurmStartsWorkers) {
+  if (call_shell("sinfo -h -o %t 2> /dev/null | grep -q idle").code != 0)
+    GTEST_SKIP() << "no Slurm that runs";
+  expect_same(cat("srun -O --mpi=pmix -n 3 ", train()), "rank 0 of 3 by Slurm ");
+  expect_same(cat("srun -O --mpi=none -n 3 ", train()), "engine: gloo over ");
+}
+
+// By faults of --chaos on hosts: who was it, on which of them, in which step.
+TEST_F(Engines, SlowFaultsOverHostsAreNamed) {
+  const std::pair<const char*, const char*> faults[] = {
+      {"kill:1@step5", ", host a) ended by signal 9 in step 5 before "},
+      {"throw:2@step4", ", host b) failed in step 4 before "},
+      {"exit:3@step3", ", host b) ended with status 0 in step 3 while "},
+      {"stop:2@step4:30s", ", host b) has not been heard of for "}};
+  for (const auto& [fault, said] : faults) {
+    SCOPED_TRACE(fault);
+    const Outcome run = call_shell(hosts("a:2,b:2", cat("--chaos ", fault), worker_words(folder_)));
+    EXPECT_EQ(run.code, 43) << run.error;
+    const std::string wanted =
+        cat("espalier launch: rank ",
+            std::string_view(fault).substr(std::string_view(fault).find(':') + 1, 1), " (pid ");
+    EXPECT_NE(run.error.find(wanted), std::string::npos) << run.error;
+    EXPECT_NE(run.error.find(said), std::string::npos) << run.error;
+  }
+  const Outcome run = call_shell(hosts("a:2,b:2", "--chaos stop:1@step4:1s", train()));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
+}
+
+TEST_F(Engines, SlowAWorkerWithoutALauncherIsMissed) {
+  const int port = free_port();
+  const Outcome run = call_shell(together(3, worker_words(folder_), [&](int rank) {
+    return cat(rank == 2 ? "ESPALIER_CHAOS=kill:2@step5 " : "", "RANK=", rank,
+               " WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=", port);
+  }));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.error.find("rank 2 (pid "), std::string::npos) << run.error;
+  EXPECT_NE(run.error.find(") lost its connection before "), std::string::npos) << run.error;
+}
+
+}  // namespace
+}  // namespace espalier::cli
