@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "dist/host_slots.h"
+#include "dist/host_list.h"
 #include "dist/node_list.h"
 #include "dist/tf_config.h"
 #include "espalier/error.h"
@@ -45,12 +45,12 @@ bool accept(const std::string& bytes) {
       throw InternalError("a task that is none of its cluster");
   });
   const bool hosts = take([&] {
-    const std::vector<HostSlots> list = parse_host_slots(bytes);
-    if (parse_host_slots(to_string(list)) != list) throw InternalError("hosts that are other hosts");
+    const std::vector<RunHost> list = parse_hosts(bytes);
+    if (parse_hosts(to_string(list)) != list) throw InternalError("hosts that are other hosts");
   });
   const bool file = take([&] {
-    const std::vector<HostSlots> list = parse_hostfile(bytes);
-    if (parse_host_slots(to_string(list)) != list) throw InternalError("lines that are other hosts");
+    const std::vector<RunHost> list = parse_hostfile(bytes);
+    if (parse_hosts(to_string(list)) != list) throw InternalError("lines that are other hosts");
   });
   std::map<std::string, std::string> variables{{"TF_CONFIG", bytes}};
   std::istringstream lines(bytes);

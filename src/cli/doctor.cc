@@ -100,7 +100,7 @@ void compare_files(const DoctorFlags& flags) {
 void examine(DoctorFlags& flags) {
   flags.results.keep({flags.hostfile.value_or("")});
   if (!flags.compare.empty()) return compare_files(flags);
-  if (flags.hosts) flags.plan.hosts = parse_host_slots(*flags.hosts);
+  if (flags.hosts) flags.plan.hosts = parse_hosts(*flags.hosts);
   if (flags.hostfile) flags.plan.hosts = parse_hostfile(posix_env().read_file(*flags.hostfile));
   const std::vector<std::string>& words = called_words();
   if (const auto mark = std::ranges::find(words, "--"); mark != words.end())

@@ -18,7 +18,7 @@ uint64_t announcement_tag(uint64_t sequence) { return (sequence & 0x3fffffff) <<
 constexpr unsigned kGiven = 1, kResult = 2;
 
 template <size_t n>
-std::string text_of(const std::array<char, n>& chars) {
+std::string chars_text(const std::array<char, n>& chars) {
   return {chars.data(), ::strnlen(chars.data(), n)};
 }
 template <size_t n>
@@ -208,8 +208,8 @@ bool WireExchange::agree(const WireJob& job) {
     const WireAnnouncement& of = host == host_ ? *job.own : announced(host, job.sequence);
     RankCall call{of.fingerprint, of.kind == WireAnnouncement::kLeaves
                                       ? std::string("nothing more")
-                                      : collective_text(static_cast<CallKind>(of.kind), text_of(of.name),
-                                                        text_of(of.type), of.count, of.root)};
+                                      : collective_text(static_cast<CallKind>(of.kind), chars_text(of.name),
+                                                        chars_text(of.type), of.count, of.root)};
     calls.insert(calls.end(), static_cast<size_t>(hosts_.sizes[static_cast<size_t>(host)]), call);
   }
   why_ = mismatch_text(calls);

@@ -13,7 +13,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "dist/cluster.h"
-#include "dist/host_slots.h"
+#include "dist/host_list.h"
 
 namespace espalier {
 namespace {

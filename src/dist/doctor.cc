@@ -56,16 +56,16 @@ std::optional<ResolvedPlace> examine_place(DoctorCase& of) {
 void settle_plan(DoctorCase& of) {
   const DoctorPlan& plan = of.plan;
   const bool by_flags = of.by_flags = plan.ranks > 0 || !plan.hosts.empty();
-  const int slots = slots_of(plan.hosts);
+  const int slots = ranks_of(plan.hosts);
   if (by_flags) {
     of.world = plan.ranks > 0 ? plan.ranks : slots;
     of.several_hosts = plan.hosts.size() > 1;
     of.ranks_here = plan.hosts.empty() ? of.world : 0;
     // Slots are filled in their order.
     int left = of.world;
-    for (const HostSlots& host : plan.hosts) {
-      const int taken = std::min(left, host.slots);
-      if (is_this_host(host.host, of.machine)) of.ranks_here += taken;
+    for (const RunHost& host : plan.hosts) {
+      const int taken = std::min(left, host.ranks);
+      if (is_this_host(host.name, of.machine)) of.ranks_here += taken;
       left -= taken;
     }
   } else {

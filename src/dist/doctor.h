@@ -8,7 +8,7 @@
 
 #include "dist/cluster.h"
 #include "dist/host_address.h"
-#include "dist/host_slots.h"
+#include "dist/host_list.h"
 #include "dist/machine_facts.h"
 
 namespace espalier {
@@ -30,7 +30,7 @@ bool any_wrong(const std::vector<DoctorFinding>& findings);
 
 // The run that is meant.
 struct DoctorPlan {
-  std::vector<HostSlots> hosts = {};      // none: this host alone
+  std::vector<RunHost> hosts = {};        // none: this host alone
   int ranks = 0;                          // 0: a rank for each slot, or as the launcher says, or none planned
   std::string engine = "auto";            // "auto", "shm", "gloo", "mpi"
   std::string interface = {};             // "eth0" or an address; "": none was asked for

@@ -40,13 +40,13 @@ std::vector<std::string> launch_words(const DoctorCase& of) {
   if (of.plan.hosts.empty()) {
     add("-n", cat(of.by_flags ? std::min(of.world, fits) : fits));
   } else {
-    std::vector<HostSlots> hosts;
+    std::vector<RunHost> hosts;
     int left = of.world;
-    for (HostSlots host : of.plan.hosts) {
-      host.slots = std::min(host.slots, left);
-      left -= host.slots;
-      if (is_this_host(host.host, of.machine)) host.slots = std::min(host.slots, fits);
-      if (host.slots > 0) hosts.push_back(host);
+    for (RunHost host : of.plan.hosts) {
+      host.ranks = std::min(host.ranks, left);
+      left -= host.ranks;
+      if (is_this_host(host.name, of.machine)) host.ranks = std::min(host.ranks, fits);
+      if (host.ranks > 0) hosts.push_back(host);
     }
     add("--hosts", to_string(hosts));
   }

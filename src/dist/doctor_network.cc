@@ -98,8 +98,8 @@ NetworkInterface chosen_interface(const DoctorCase& of) {
     return asked ? *asked : NetworkInterface{of.plan.interface, ""};
   }
   std::string towards;
-  for (const HostSlots& host : of.plan.hosts) {
-    if (towards.empty() && !is_this_host(host.host, machine)) towards = host.host;
+  for (const RunHost& host : of.plan.hosts) {
+    if (towards.empty() && !is_this_host(host.name, machine)) towards = host.name;
   }
   if (const auto meet = parse_host_port(of.place.coordinator);
       towards.empty() && meet && of.plan.hosts.empty())

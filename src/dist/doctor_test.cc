@@ -58,7 +58,7 @@ std::string troubles(const std::vector<DoctorFinding>& findings) {
 }
 std::string troubles(const Planted& planted) { return troubles(planted.diagnosis().findings); }
 
-const std::vector<HostSlots> kTwoHosts{{"a", 2}, {"b", 2}};
+const std::vector<RunHost> kTwoHosts{{"a", 2}, {"b", 2}};
 
 std::map<std::string, std::string> slurm_step(const std::string& mpi = "") {
   std::map<std::string, std::string> out{{"SLURM_JOB_ID", "7"},        {"SLURM_STEP_ID", "0"},

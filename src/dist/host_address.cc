@@ -74,8 +74,6 @@ std::string address_towards(const std::string& host, std::string* why) {
   return {};
 }
 
-bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
-
 std::string local_address(int socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;

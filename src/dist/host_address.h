@@ -12,7 +12,6 @@ bool has_interface(const std::string& name);
 // From which this host talks to that one; "" where that has no address, with the reason in `why`, or none
 // leads there.
 std::string address_towards(const std::string& host, std::string* why = nullptr);
-bool is_loopback(const std::string& address);
 // This side of a connection of the internet; "" of another.
 std::string local_address(int socket);
 // For control_socket.h: the port is the system's.

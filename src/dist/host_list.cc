@@ -79,7 +79,10 @@ std::vector<RunHost> parse_hosts(std::string_view text) {
 }
 
 std::vector<RunHost> read_hostfile(const std::string& path) {
-  const std::string text = posix_env().read_file(path);
+  return parse_hostfile(posix_env().read_file(path), path);
+}
+
+std::vector<RunHost> parse_hostfile(std::string_view text, const std::string& path) {
   Hosts hosts;
   std::string_view rest = text;
   for (int number = 1; !rest.empty(); ++number) {
@@ -88,7 +91,7 @@ std::vector<RunHost> read_hostfile(const std::string& path) {
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    const std::string where = cat(path, ":", number, ": ");
+    const std::string where = cat(path, path.empty() ? "line " : ":", number, ": ");
     const size_t blank = line.find_first_of(kBlanks);
     if (blank == line.npos) {
       hosts.add_pair(line, where);
@@ -101,7 +104,7 @@ std::vector<RunHost> read_hostfile(const std::string& path) {
     hosts.add(line.substr(0, blank), slots.substr(6), line, where);
   }
   std::vector<RunHost> out = hosts.take();
-  if (out.empty()) throw ValueError("launch.hosts", cat(path, " has no host"));
+  if (out.empty()) throw ValueError("launch.hosts", cat(path.empty() ? "the list" : path, " has no host"));
   return out;
 }
 
@@ -116,6 +119,21 @@ std::vector<RunHost> take_ranks(const std::vector<RunHost>& hosts, int ranks) {
   if (left > 0)
     throw ValueError("launch.hosts", cat("-n ", ranks, " is more than the ", all, " ranks of ",
                                          counted(hosts.size(), "host")));
+  return out;
+}
+
+std::string to_string(const std::vector<RunHost>& hosts) {
+  std::string out;
+  for (const RunHost& host : hosts) {
+    const bool colons = host.name.find(':') != host.name.npos;
+    out += cat(out.empty() ? "" : ",", colons ? "[" : "", host.name, colons ? "]:" : ":", host.ranks);
+  }
+  return out;
+}
+
+int ranks_of(const std::vector<RunHost>& hosts) {
+  int out = 0;
+  for (const RunHost& host : hosts) out += host.ranks;
   return out;
 }
 

@@ -20,8 +20,12 @@ std::vector<RunHost> parse_hosts(std::string_view text);
 // Of a file with one host a line: "NAME slots=N", as for mpirun and horovodrun, "NAME:N", or "NAME"; "#"
 // begins a comment. Raises the same, with the line, ValueError[launch.hosts] where there is none, IoError.
 std::vector<RunHost> read_hostfile(const std::string& path);
+std::vector<RunHost> parse_hostfile(std::string_view text, const std::string& path = "");
 // The first `ranks` of them, in order. Raises ValueError[launch.hosts] where they have fewer.
 std::vector<RunHost> take_ranks(const std::vector<RunHost>& hosts, int ranks);
+// "a:2,b:2", and how many that are.
+std::string to_string(const std::vector<RunHost>& hosts);
+int ranks_of(const std::vector<RunHost>& hosts);
 // "2,2".
 std::string host_sizes(const std::vector<RunHost>& hosts);
 

@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "comm/control_text.h"
 #include "dist/host_address.h"
+#include "dist/host_port.h"
 #include "dist/launch_environment.h"
 #include "dist/launch_process.h"
 #include "espalier/error.h"
