@@ -163,7 +163,7 @@ TEST(TrainVerb, PeopleSeeProgressATableAndTheAccuracy) {
 
 TEST(TrainVerb, CtrlCSavesARunOfImagesAndResumeGoesOnToTheSameModel) {
   const std::string folder = fresh_folder("train_resume"), data = csv(folder), model = folder + "/model";
-  std::vector<std::string> arguments = {"--data", data, "--epochs", "500", "--model", model};
+  std::vector<std::string> arguments = {"--data", data, "--epochs", "2000", "--model", model};
   const auto weights = [&] { return posix_env().read_file(model + "/weights.safetensors"); };
   const nlohmann::json whole = train(arguments);
   const std::string wanted = weights();

@@ -295,12 +295,13 @@ TEST(SharedRanks, FewAddressesAreASentence) {
 }
 
 TEST(SharedSegments, ABoardWithoutAddressesIsASentence) {
-  SharedSegments segments = make_shared_segments(2);
+  // So many that there is room for all but it.
+  SharedSegments segments = make_shared_segments(200);
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   rlimit limit;
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
-  const rlimit small{(pages + 8) * 4096, limit.rlim_max};
+  const rlimit small{pages * 4096 + (size_t{8} << 20), limit.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
   const std::string error = error_of([&] { shm_board(segments); });
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
