@@ -213,8 +213,8 @@ TEST(Distribute, SlowToldToGoAllSaveAndEndWith42) {
 }
 
 // What is left of a run that said its job's name: processes, sockets, and names or mappings of its memory.
-std::string left_behind(const std::string& job) {
-  return call_shell(cat("pgrep -fc '[e]spalier train .*distribute-chaos'; grep -c ", job, " /proc/net/unix; ",
+std::string left_behind(const std::string& job, const std::string& folder) {
+  return call_shell(cat("pgrep -fc '[e]spalier train ", folder, "/'; grep -c ", job, " /proc/net/unix; ",
                         "ls /dev/shm | grep -c ", job, "; cat /proc/[0-9]*/maps 2>/dev/null | grep -c ", job))
       .output;
 }
@@ -284,7 +284,7 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
     const size_t at = run.output.find("job ");
     ASSERT_NE(at, std::string::npos) << run.output;
     const std::string job = run.output.substr(at + 4, run.output.find('.', at) - at - 4);
-    EXPECT_EQ(left_behind(job), "0\n0\n0\n0\n");
+    EXPECT_EQ(left_behind(job, folder), "0\n0\n0\n0\n");
     if (kind == "short") {
       EXPECT_EQ(run.code, 0);
       EXPECT_LE(seconds, whole + 2 + 2 * kSlack);

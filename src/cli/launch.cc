@@ -8,9 +8,11 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/common.h"
 #include "comm/wire_module.h"
+#include "dist/mpirun_words.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -100,9 +102,6 @@ void choose_hosts(LaunchFlags& flags) {
 std::string choose_engine(LaunchFlags& flags) {
   const size_t hosts = flags.launch.hosts.size();
   std::string& engine = flags.engine;
-  if (engine == "mpi")
-    throw ValueError("launch.engine", "espalier launch starts no ranks of MPI",
-                     "mpirun -n N PROGRAM, or --engine gloo");
   if (engine == "shm" && hosts > 1)
     throw ValueError("launch.engine", cat("--engine shm is the memory of one host, and there are ", hosts),
                      "--engine gloo");
@@ -112,6 +111,17 @@ std::string choose_engine(LaunchFlags& flags) {
   if (engine == "auto") engine = hosts > 1 ? "gloo" : "shm";
   if (engine == "shm") return "engine: shm (one host)";
   if (std::string why; !has_wire(engine, &why)) throw RunError("comm.engine", why);
+  if (engine == "mpi") {
+    // One process, which starts them.
+    flags.launch.program = mpirun_words(flags.launch);
+    flags.launch.ranks = 1;
+    flags.launch.hosts.clear();
+    flags.launch.prefix = false;
+    flags.launch.chaos.clear();
+    const auto mpirun = std::ranges::find_if(
+        flags.launch.program, [](const std::string& word) { return word.ends_with("mpirun"); });
+    return cat("engine: mpi, by ", shell_words({mpirun, flags.launch.program.end()}));
+  }
   flags.launch.engine = engine;
   return hosts > 1 ? cat("engine: ", engine, " between ", hosts, " hosts, shm inside")
                    : cat("engine: ", engine, " (one host)");
@@ -135,7 +145,8 @@ void launch_program(LaunchFlags& flags) {
   flags.launch.say = say;
   const bool is_auto = flags.engine == "auto";
   const std::string engine = choose_engine(flags);
-  if (is_auto && (flags.names_engine || !flags.launch.hosts.empty())) say(engine);
+  if (engine.starts_with("engine: mpi") || (is_auto && (flags.names_engine || !flags.launch.hosts.empty())))
+    say(engine);
   const auto keep = [&](const LaunchOutcome& outcome) {
     if (!flags.record.empty()) posix_env().write_file(flags.record, json_text(record_of(outcome)));
   };

@@ -161,7 +161,6 @@ TEST(LaunchHosts, WrongUseIsASentence) {
       {"--hosts a:0", "[launch.hosts]"},
       {"--hosts a,b -n 3", "-n 3 is more than the 2 ranks of 2 hosts"},
       {"--hosts a,b --engine shm", "--engine shm is the memory of one host, and there are 2"},
-      {"--hosts a,b --engine mpi", "[launch.engine]"},
       {"-n 2 --engine gloo", "--engine gloo is for ranks of several hosts"},
       {"--hosts a --hostfile x", "--hosts"},
       {"--hosts nowhere.invalid:2", "host nowhere.invalid: "},

@@ -1,0 +1,34 @@
+#include "dist/mpirun_words.h"
+
+#include <unistd.h>
+
+#include "base/format.h"
+#include "base/thread_pool.h"
+#include "dist/host_list.h"
+#include "dist/launch_process.h"
+
+namespace espalier {
+
+std::vector<std::string> mpirun_words(const LaunchOptions& options) {
+  // Ranks take their place from mpirun; that of mpirun itself is none.
+  std::vector<std::string> out = {"env"};
+  for (const char* name :
+       {"ESPALIER_RANK", "ESPALIER_WORLD", "ESPALIER_LOCAL_RANK", "ESPALIER_LOCAL_WORLD", "ESPALIER_SEGMENTS",
+        "ESPALIER_CONTROL", "ESPALIER_SECRET", "ESPALIER_CHAOS", "ESPALIER_CORES", "ESPALIER_TERMINAL"}) {
+    out.emplace_back("-u");
+    out.emplace_back(name);
+  }
+  const auto add = [&](std::initializer_list<std::string> words) { out.insert(out.end(), words); };
+  add({program_file("mpirun"), "-n", cat(options.ranks), "--bind-to", "none"});
+  if (::geteuid() == 0) add({"--allow-run-as-root"});
+  if (!options.hosts.empty()) add({"--host", to_string(options.hosts)});
+  if (options.hosts.empty() && options.ranks > default_threads())
+    add({"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
+  if (options.prefix) add({"--tag-output"});
+  if (!options.chaos.empty()) add({"-x", cat("ESPALIER_CHAOS=", options.chaos)});
+  add({"-x", "ESPALIER_ENGINE=mpi", "-x", cat("ESPALIER_STALL_AFTER=", options.stall_after)});
+  out.insert(out.end(), options.program.begin(), options.program.end());
+  return out;
+}
+
+}  // namespace espalier
