@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -211,6 +212,11 @@ void WireCommunicator::fail(const std::string& rule, const std::string& what) {
 
 void WireCommunicator::run() {
   const FloatEnvironment environment;
+  // Sockets of engines break. That is an error of theirs, in their threads, too, which inherit this.
+  sigset_t broken;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &broken, nullptr);
   try {
     std::unique_ptr<Wire> wire = place_.connect ? place_.connect() : nullptr;
     const bool speaks = wire && place_.rank == place_.hosts.first(host_) && place_.hosts.hosts() > 1;

@@ -91,14 +91,16 @@ void run_integers(Communicator& ranks, ThreadPool& pool, size_t part, uint64_t r
     const auto data = mine(count);
     run_collective(ranks, {Kind::kAllReduce, "sums", "u64", 8, count, add_integers}, data.get(), nullptr,
                    pool);
-    EXPECT_EQ(std::memcmp(data.get(), sums.data(), 8 * count), 0) << "all_reduce of " << count;
+    EXPECT_TRUE(std::equal(sums.begin(), sums.end(), reinterpret_cast<const uint64_t*>(data.get())))
+        << "all_reduce of " << count;
   }
   {
     const auto data = mine(count);
     std::vector<uint64_t> out(part);
     run_collective(ranks, {Kind::kReduceScatter, "parts", "u64", 8, count, add_integers}, data.get(),
                    bytes(out), pool);
-    EXPECT_EQ(std::memcmp(out.data(), sums.data() + part * static_cast<size_t>(ranks.rank()), 8 * part), 0)
+    EXPECT_TRUE(
+        std::equal(out.begin(), out.end(), sums.begin() + static_cast<ptrdiff_t>(part) * ranks.rank()))
         << "reduce_scatter of " << count;
   }
   {

@@ -135,12 +135,12 @@ void WireExchange::announce(WireJob& job) {
   set_text(own.name, job.what.name);
   set_text(own.type, job.what.type);
   const bool gives = job.kind != CallKind::kBroadcast || hosts_.host_of(job.what.root) == host_;
-  if (has_data(job.kind) && is_short(job.kind, job.what) && gives) {
+  if (has_data(job.kind) && job.what.count > 0 && is_short(job.kind, job.what) && gives) {
     if (job.kind == CallKind::kAllGather) {
       const ElementRange mine = part_of(host_, job.kind, job.what);
       std::memcpy(own.payload.data(), job.out + mine.begin * job.what.element,
                   (mine.end - mine.begin) * job.what.element);
-    } else if (job.what.count > 0) {
+    } else {
       std::memcpy(own.payload.data(), job.data, job.what.count * job.what.element);
     }
   }
@@ -217,6 +217,7 @@ bool WireExchange::agree(const WireJob& job) {
 }
 
 void WireExchange::combine_short(WireJob& job) {
+  if (has_data(job.kind) && job.what.count == 0) return;
   const auto payload = [&](int host) {
     const WireAnnouncement& of = host == host_ ? *job.own : announced(host, job.sequence);
     return of.payload.data();
@@ -236,14 +237,13 @@ void WireExchange::combine_short(WireJob& job) {
       return;
     case CallKind::kBroadcast: {
       const int root = hosts_.host_of(job.what.root);
-      if (root != host_ && job.what.count > 0)
-        std::memcpy(job.out, payload(root), job.what.count * job.what.element);
+      if (root != host_) std::memcpy(job.out, payload(root), job.what.count * job.what.element);
       return;
     }
     default: {
       std::vector<const std::byte*> from;
       for (int host = 0; host < hosts_.hosts(); ++host) from.push_back(payload(host));
-      if (job.what.count > 0) job.what.reduce(job.data, from.data(), hosts_.hosts(), job.what.count);
+      job.what.reduce(job.data, from.data(), hosts_.hosts(), job.what.count);
     }
   }
 }
