@@ -148,8 +148,9 @@ int report(const CLI::App& app, const Error& error, int argc, char** argv) {
 
 }  // namespace
 
-int call(CLI::App& app, int argc, char** argv) {
+int call(CLI::App& app, int argc, char** argv, const std::function<void()>& add_verbs) {
   try {
+    if (add_verbs) add_verbs();
     if (argc == 1) {
       app.exit(CLI::CallForHelp(), std::cerr, std::cerr);
       return 2;

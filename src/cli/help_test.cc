@@ -8,10 +8,12 @@ namespace espalier::cli {
 namespace {
 
 TEST(Help, OfEveryVerbFitsInAPage) {
-  for (const AddVerb add : kVerbs) {
+  for (const Verb& verb : kVerbs) {
     CLI::App app("what it is", "espalier");
     app.formatter(help_formatter());
-    add(app);
+    verb.add(app);
+    ASSERT_EQ(app.get_subcommands({}).size(), 1u);
+    EXPECT_EQ(app.get_subcommands({})[0]->get_name(), verb.name);
     const std::string help = app.get_subcommands({})[0]->help();
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kHelpColumns) << line;

@@ -1,6 +1,8 @@
 // The verbs of the command, one file each. A verb adds its subcommand; its callback does the work.
 #pragma once
 
+#include <string_view>
+
 #include <CLI/CLI.hpp>
 
 namespace espalier::cli {
@@ -35,9 +37,29 @@ void add_agent(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {
-    add_quickstart, add_train,    add_evaluate, add_check,  add_fairness, add_predict,       add_threshold,
-    add_export,     add_quantize, add_import,   add_launch, add_doctor,   add_verify_parity, add_run,
-    add_graph,      add_data,     add_bench,    add_info,   add_lineage,  add_agent};
+struct Verb {
+  std::string_view name;
+  AddVerb add;
+};
+inline constexpr Verb kVerbs[] = {{"quickstart", add_quickstart},
+                                  {"train", add_train},
+                                  {"evaluate", add_evaluate},
+                                  {"check", add_check},
+                                  {"fairness", add_fairness},
+                                  {"predict", add_predict},
+                                  {"threshold", add_threshold},
+                                  {"export", add_export},
+                                  {"quantize", add_quantize},
+                                  {"import", add_import},
+                                  {"launch", add_launch},
+                                  {"doctor", add_doctor},
+                                  {"verify-parity", add_verify_parity},
+                                  {"run", add_run},
+                                  {"graph", add_graph},
+                                  {"data", add_data},
+                                  {"bench", add_bench},
+                                  {"info", add_info},
+                                  {"lineage", add_lineage},
+                                  {"agent", add_agent}};
 
 }  // namespace espalier::cli

@@ -313,12 +313,13 @@ TEST(Launch, ClosedStreamsAreNoStreamsOfOthers) {
   EXPECT_EQ(lines_of(text_of_file(file)), (std::set<std::string>{"0", "1"}));
 }
 
-// In a process of its own, which is killed: whoever it had started is gone.
-TEST(Launch, RanksDieWithTheLauncher) {
-  const std::string pids = fresh_folder("launch-killed") + "/pids";
+// In a process of its own, which is killed: those whose numbers three ranks of `script` have put into "$1"
+// are gone.
+void expect_gone_with_the_launcher(const std::string& name, const std::string& script) {
+  const std::string pids = fresh_folder(name) + "/pids";
   const pid_t launcher = ::fork();
   if (launcher == 0) {
-    launch_shell(3, "echo $$ >> \"$1\"; exec sleep 60", {}, {pids});
+    launch_shell(3, script, {}, {pids});
     ::_exit(0);
   }
   ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 3; }));
@@ -328,18 +329,12 @@ TEST(Launch, RanksDieWithTheLauncher) {
     EXPECT_TRUE(comes([&] { return !lives(pid); })) << pid;
 }
 
+TEST(Launch, RanksDieWithTheLauncher) {
+  expect_gone_with_the_launcher("launch-killed", "echo $$ >> \"$1\"; exec sleep 60");
+}
+
 TEST(Launch, WhatRanksHaveStartedDiesWithTheLauncherToo) {
-  const std::string pids = fresh_folder("launch-killed-children") + "/pids";
-  const pid_t launcher = ::fork();
-  if (launcher == 0) {
-    launch_shell(3, "sleep 60 & echo $! >> \"$1\"; wait", {}, {pids});
-    ::_exit(0);
-  }
-  ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 3; }));
-  ::kill(launcher, SIGKILL);
-  ::waitpid(launcher, nullptr, 0);
-  for (const std::string& pid : words_of(text_of_file(pids)))
-    EXPECT_TRUE(comes([&] { return !lives(pid); })) << pid;
+  expect_gone_with_the_launcher("launch-killed-children", "sleep 60 & echo $! >> \"$1\"; wait");
 }
 
 TEST(Launch, StopsAndGoesOnWithItsRanks) {
