@@ -39,15 +39,23 @@ struct Verb {
   std::string_view name;
   AddVerb add;
 };
-inline constexpr Verb kVerbs[] = {
-    {"quickstart", add_quickstart}, {"train", add_train},
-    {"evaluate", add_evaluate},     {"check", add_check},
-    {"fairness", add_fairness},     {"predict", add_predict},
-    {"threshold", add_threshold},   {"export", add_export},
-    {"quantize", add_quantize},     {"import", add_import},
-    {"launch", add_launch},         {"verify-parity", add_verify_parity},
-    {"run", add_run},               {"graph", add_graph},
-    {"data", add_data},             {"bench", add_bench},
-    {"info", add_info},             {"lineage", add_lineage}};
+inline constexpr Verb kVerbs[] = {{"quickstart", add_quickstart},
+                                  {"train", add_train},
+                                  {"evaluate", add_evaluate},
+                                  {"check", add_check},
+                                  {"fairness", add_fairness},
+                                  {"predict", add_predict},
+                                  {"threshold", add_threshold},
+                                  {"export", add_export},
+                                  {"quantize", add_quantize},
+                                  {"import", add_import},
+                                  {"launch", add_launch},
+                                  {"verify-parity", add_verify_parity},
+                                  {"run", add_run},
+                                  {"graph", add_graph},
+                                  {"data", add_data},
+                                  {"bench", add_bench},
+                                  {"info", add_info},
+                                  {"lineage", add_lineage}};
 
 }  // namespace espalier::cli
