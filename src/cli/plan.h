@@ -139,6 +139,7 @@ struct FitPlan {
   bool shuffle = true;
   int steps_per_epoch = 0;
   uint64_t seed = 0;
+  uint64_t nudge = 0;  // the seed of it; 0: none
   std::string dtype = "f32";
   ClassWeights class_weight = "none";
   std::vector<std::string> metrics = {"auto"};  // "auto": accuracy of a class, nothing of a number

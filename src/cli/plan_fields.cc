@@ -92,6 +92,9 @@ Fields fit_fields(FitPlan& plan) {
       {"shuffle", &plan.shuffle, "Whether each epoch has an order of its own"},
       {"steps_per_epoch", &plan.steps_per_epoch, "0: as many as the rows make", between(0, 1 << 30)},
       {"seed", &plan.seed, "Decides initial weights, row order and split"},
+      {"nudge", &plan.nudge,
+       "Not 0: behind each step every weight moves to the next number above or below, by this seed; how far "
+       "the run then ends from that without is what rounding makes of it"},
       {"dtype", &plan.dtype, "What layers compute in; the last one in f32", {}, {"f32", "bf16", "f16"}},
       {"class_weight", &plan.class_weight, "What rows of a class count", at_least(0), {"none", "balanced"}},
       {"metrics",

@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/nudge.h"
 #include "cli/plan_fields.h"
 #include "train/loss_watch.h"
 
@@ -129,6 +130,7 @@ FitOptions fit_options(const TrainPlan& plan) {
                  .shuffle = plan.fit.shuffle,
                  .steps_per_epoch = plan.fit.steps_per_epoch};
   out.callbacks.push_back(std::make_shared<EndingProgress>(rate_text(plan)));
+  if (plan.fit.nudge) out.callbacks.push_back(Nudge(plan.fit.nudge));
   for (size_t i = 0; i < plan.callbacks.size(); ++i) {
     out.callbacks.push_back(placed_callback(plan, i));
   }

@@ -172,6 +172,12 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       ->description(
           "What layers compute in, the last one in f32; variables stay f32 (mixed_bfloat16, mixed_float16)");
   add_seed(verb, flags.seed);
+  add_change<uint64_t>(
+      verb, flags, "--nudge",
+      "Behind each step, move every weight to the next number above or below, by this seed: how far "
+      "the run then ends from that without is what rounding makes of it",
+      [](TrainPlan& plan) -> uint64_t& { return plan.fit.nudge; })
+      ->option_text("N [0: none]");
   add_strategy(verb, flags.distribute);
   verb.add_flag_callback(
       "--deterministic",

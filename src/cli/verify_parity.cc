@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -23,6 +25,9 @@
 
 namespace espalier::cli {
 namespace {
+
+enum class Verdict { kPassed, kUndecided, kFailed };
+constexpr const char* kVerdicts[] = {"passed", "undecided", "failed"};
 
 struct ParityFlags {
   std::string plan, dtype;
@@ -72,9 +77,13 @@ class Output {
 };
 
 constexpr const char* kWhyApart =
-    "Sums of other parts round otherwise. Where the values of a tensor are small or its\n"
-    "gradients nearly cancel, that is much of them, and Adam makes steps of it that are as\n"
-    "long as others. --epochs 1 shows what one epoch adds, --deterministic trains equal bits.\n";
+    "That is more than four times what rounding makes of this plan: something in it depends on how\n"
+    "many workers there are. --epochs 1 shows what one epoch adds, --deterministic trains equal bits.\n";
+
+constexpr const char* kRounding =
+    "One device ends as far from itself when each step moves the weights by their last bit: so much of\n"
+    "these tensors is rounding, whoever sums. Their values are small, or their gradients nearly\n"
+    "cancel. --deterministic trains equal bits.\n";
 
 constexpr const char* kOtherStatistics =
     "BatchNormalization that is not synchronized learns from the rows of one replica, so a plan\n"
@@ -87,14 +96,15 @@ bool normalizes_locally(const TrainPlan& plan) {
   });
 }
 
-// The file of weights that `ranks` workers end with; 0: one device, without a strategy.
-std::string weights_by(int ranks, const ParityFlags& flags, const std::string& folder) {
-  const std::string model = cat(folder, "/", ranks);
+// The file of weights that `ranks` workers end with; 0: one device, without a strategy. `nudge` is train's.
+std::string weights_by(int ranks, const ParityFlags& flags, const std::string& folder, int nudge = 0) {
+  const std::string model = cat(folder, "/", ranks, "-", nudge);
   std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train",
                                     flags.plan, "--model", model};
   const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
   if (flags.epochs) add({"--epochs", cat(*flags.epochs)});
   if (flags.deterministic) add({"--deterministic"});
+  if (nudge) add({"--nudge", cat(nudge)});
   if (ranks)
     add({"--strategy", "multiworker"});
   else
@@ -119,13 +129,13 @@ const std::byte* element(const Literal& array, int64_t i) {
 
 struct Distance {
   double share = 0;  // of the largest value of the tensor
-  std::string tensor = {};
   double largest = 0;
 };
+using Distances = std::map<std::string, Distance>;  // by tensor
 
-Distance distance_between(const std::string& a, const std::string& b) {
+Distances distances_between(const std::string& a, const std::string& b) {
   const SafeTensors one = read_safetensors(a), other = read_safetensors(b);
-  Distance out;
+  Distances out;
   for (const NamedArray& array : one.arrays) {
     const Literal* const match = other.find(array.name);
     if (!match || match->type() != array.value.type())
@@ -139,8 +149,28 @@ Distance distance_between(const std::string& a, const std::string& b) {
       const double gap = std::abs(from - to);
       apart = std::isnan(gap) && !(std::isnan(from) && std::isnan(to)) ? INFINITY : std::max(apart, gap);
     }
-    const double share = largest > 0 ? apart / largest : apart;
-    if (share > out.share) out = {share, array.name, largest};
+    out[array.name] = {largest > 0 ? apart / largest : apart, largest};
+  }
+  return out;
+}
+
+// How far a run on one device ends from itself where every weight is moved to the next number above or below
+// behind each step: for each tensor the most of some such runs. Of 80 distances of rounding alone, from 40
+// runs of a plan whose gradients cancel, half were less than 0.8 of that, and the largest 2.6: up to four
+// times are not told from rounding. A mistake in what rows count, or whose they are, is a thousand times as
+// far.
+constexpr int kNudges = 3;
+constexpr double kOfRounding = 4;
+
+Distances rounding_of(const std::string& one, const ParityFlags& flags, const std::string& folder) {
+  Distances out;
+  for (int nudge = 1; nudge <= kNudges; ++nudge) {
+    say_aside(cat("training on one device with its weights moved by their last bit, ", nudge, " of ", kNudges,
+                  "\n"));
+    for (const auto& [tensor, apart] : distances_between(one, weights_by(0, flags, folder, nudge))) {
+      Distance& most = out[tensor];
+      if (apart.share >= most.share) most = apart;
+    }
   }
   return out;
 }
@@ -165,48 +195,76 @@ void verify_parity(const ParityFlags& flags) {
   const std::string one = weights_by(0, flags, folder.path());
   const std::string wanted = sha256_of(posix_env().read_file(one));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  Table table({"workers", "apart by", "of tensor", "with values to", "sha256 of the weights"});
-  table.row({"-", "", "", "", wanted.substr(0, 16)});
-  bool all = true;
+  Table table(
+      {"workers", "apart by", "rounding makes", "of tensor", "with values to", "sha256 of the weights"});
+  table.row({"-", "", "", "", "", wanted.substr(0, 16)});
+  Verdict worst = Verdict::kPassed;
+  std::optional<Distances> rounding;
   for (const int count : ranks) {
     say_aside(cat("training by ", counted(count, "worker"), "\n"));
     const std::string weights = weights_by(count, flags, folder.path());
     const std::string hash = sha256_of(posix_env().read_file(weights));
-    const Distance apart = distance_between(one, weights);
-    const bool same = flags.deterministic ? hash == wanted : apart.share <= tolerance;
-    all = all && same;
+    const Distances apart = distances_between(one, weights);
+    Verdict verdict = Verdict::kPassed;
+    if (flags.deterministic) {
+      if (hash != wanted) verdict = Verdict::kFailed;
+    } else {
+      for (const auto& [tensor, distance] : apart) {
+        if (distance.share <= tolerance) continue;
+        if (!rounding) rounding = rounding_of(one, flags, folder.path());
+        verdict =
+            std::max(verdict, distance.share <= kOfRounding * (*rounding)[tensor].share ? Verdict::kUndecided
+                                                                                        : Verdict::kFailed);
+      }
+    }
+    worst = std::max(worst, verdict);
+    const auto farthest =
+        std::ranges::max_element(apart, {}, [](const auto& entry) { return entry.second.share; });
+    const bool named = farthest != apart.end() && farthest->second.share > 0;
+    const std::string tensor = named ? farthest->first : "";
+    const Distance most = named ? farthest->second : Distance{};
+    const bool held = rounding && named;
+    const double own = held ? (*rounding)[tensor].share : 0;
     table.row({count,
-               shortest(static_cast<float>(apart.share)),
-               apart.tensor,
-               apart.tensor.empty() ? std::string() : shortest(static_cast<float>(apart.largest)),
-               {hash.substr(0, 16), same ? Ink::kPlain : Ink::kBold}});
+               shortest(static_cast<float>(most.share)),
+               held ? shortest(static_cast<float>(own)) : std::string(),
+               tensor,
+               named ? shortest(static_cast<float>(most.largest)) : std::string(),
+               {hash.substr(0, 16), verdict == Verdict::kPassed ? Ink::kPlain : Ink::kBold}});
     rows.push_back({{"workers", count},
-                    {"apart", apart.share},
-                    {"tensor", apart.tensor},
-                    {"largest", apart.largest},
+                    {"apart", most.share},
+                    {"rounding", held ? nlohmann::ordered_json(own) : nlohmann::ordered_json()},
+                    {"tensor", tensor},
+                    {"largest", most.largest},
                     {"sha256", hash},
-                    {"passed", same}});
+                    {"verdict", kVerdicts[static_cast<int>(verdict)]},
+                    {"passed", verdict == Verdict::kPassed}});
   }
+  const bool all = worst == Verdict::kPassed;
   if (flags.results.json) {
     flags.results.write_json("verify-parity", {{"plan", flags.plan},
                                                {"deterministic", flags.deterministic},
                                                {"tolerance", tolerance},
                                                {"sha256", wanted},
                                                {"runs", rows},
+                                               {"verdict", kVerdicts[static_cast<int>(worst)]},
                                                {"passed", all}});
   } else {
     const std::string rule =
         flags.deterministic ? std::string("the same bits")
                             : cat("at most ", shortest(tolerance), " of the largest value of a tensor apart");
-    flags.results.write(
-        cat(table.text(flags.results.terminal()), all ? "passed: " : "failed: not ", rule, "\n"));
-    if (!all && !flags.deterministic) say_aside(normalizes_locally(plan) ? kOtherStatistics : kWhyApart);
+    flags.results.write(cat(table.text(flags.results.terminal()),
+                            all ? "passed: " : cat(kVerdicts[static_cast<int>(worst)], ": not "), rule,
+                            "\n"));
+    if (worst == Verdict::kUndecided) say_aside(kRounding);
+    if (worst == Verdict::kFailed && !flags.deterministic)
+      say_aside(normalizes_locally(plan) ? kOtherStatistics : kWhyApart);
     std::vector<std::string> next = {"launch", "-n",       cat(ranks.back()), "--",         "espalier",
                                      "train",  flags.plan, "--strategy",      "multiworker"};
     if (flags.deterministic) next.emplace_back("--deterministic");
     if (all) flags.results.suggest(next);
   }
-  if (!all) throw Exit{1};
+  if (!all) throw Exit{worst == Verdict::kUndecided ? 3 : 1};
 }
 
 }  // namespace
@@ -234,12 +292,15 @@ void add_verify_parity(CLI::App& app) {
       "Trains the plan once on one device, then by each number of workers on this\n"
       "machine, and compares the weights. Nothing of it is kept. Sums of other parts\n"
       "round otherwise, and each step adds to that: in 16 bits ask for an epoch or two.\n"
+      "What is too far apart is held against what rounding makes of the plan on one\n"
+      "device, in three runs whose steps move the weights by their last bit (train's\n"
+      "--nudge): up to four times as far is undecided.\n"
       "\n"
       "Examples:\n"
       "  espalier verify-parity plan.toml\n"
       "  espalier verify-parity plan.toml --ranks 2,3,8 --deterministic --epochs 2\n"
       "\n"
-      "Exit codes: 0 all are equal, 1 one is not, 2 wrong use or bad input.");
+      "Exit codes: 0 equal, 1 not equal, 2 wrong use or bad input, 3 undecided.");
   verb->callback([flags] { verify_parity(*flags); });
 }
 
