@@ -6,6 +6,8 @@
 //   STRATEGY  one          one device of two threads
 //             mirrored     two devices of one thread
 //             multiworker  one thread in each process that `espalier launch` starts
+//             overlapped   so, what a step of them waits for the sums of gradients
+//             at_once      the same where all gradients are one message
 //             overhead     what a step of two workers spends on others besides its gradients
 #include <dirent.h>
 
@@ -135,6 +137,11 @@ class Training {
   Dataset batches_;
 };
 
+// Where a collective begins, or is waited for.
+bool is_collective_step(const StepProfile& step) {
+  return step.what.starts_with("all_") || step.what.starts_with("begin of all_");
+}
+
 // Microseconds of the steps of `plan` that `alone` has not, without collectives.
 double added_steps_us(const std::vector<StepProfile>& plan, const std::vector<StepProfile>& alone) {
   std::multiset<std::string> known;
@@ -143,7 +150,7 @@ double added_steps_us(const std::vector<StepProfile>& plan, const std::vector<St
   for (const StepProfile& step : plan) {
     if (const auto found = known.find(step.what); found != known.end())
       known.erase(found);
-    else if (!step.what.starts_with("all_"))
+    else if (!is_collective_step(step))
       seconds += step.seconds / static_cast<double>(step.runs);
   }
   return seconds * 1e6;
@@ -208,6 +215,40 @@ bool run_multiworker(const Workload& workload, double seconds) {
   return report(workload, "multiworker", trained, more);
 }
 
+// What a step waits for others, and does for them: its collectives begin as soon as their gradients are
+// there, or all gradients are one message behind the last of them.
+bool run_exposed(const Workload& workload, double seconds, std::string_view strategy,
+                 const strategy::MultiWorkerOptions& options) {
+  set_threads(1);
+  const strategy::MultiWorkerMirrored workers(options);
+  const auto scope = workers.scope();
+  Training training(workload);
+  const double before = training.loss();
+  double exposed = 0, all = 0;
+  int64_t collectives = 0;
+  for (const StepProfile& step : training.profile(seconds)) {
+    const double each = step.seconds / static_cast<double>(step.runs);
+    all += each;
+    if (!is_collective_step(step)) continue;
+    exposed += each;
+    ++collectives;
+  }
+  const bool fell = training.loss() < before;
+  if (workers.worker() == 0)
+    std::printf(
+        "{\"peer\": \"espalier\", \"workload\": \"%s\", \"strategy\": \"%s\", \"dtype\": \"f32\", "
+        "\"value\": %.1f, \"unit\": \"us exposed\", \"step_us\": %.1f, \"collective_steps\": %lld}\n",
+        workload.name.data(), strategy.data(), exposed * 1e6, all * 1e6, static_cast<long long>(collectives));
+  return fell;
+}
+bool run_overlapped(const Workload& workload, double seconds) {
+  return run_exposed(workload, seconds, "overlapped", {});
+}
+bool run_at_once(const Workload& workload, double seconds) {
+  constexpr size_t kAll = size_t{1} << 30;
+  return run_exposed(workload, seconds, "at_once", {.first_bucket = kAll, .bucket = kAll});
+}
+
 bool run_overhead(const Workload& workload, double seconds) {
   constexpr int kWorld = 2;
   return on_forked_ranks(kWorld, [&](MeteredCommunicator& ranks) {
@@ -243,7 +284,9 @@ constexpr struct {
 } kStrategies[] = {{"overhead", run_overhead},  // forks before this process has threads
                    {"one", run_one},
                    {"mirrored", run_mirrored},
-                   {"multiworker", run_multiworker}};
+                   {"multiworker", run_multiworker},
+                   {"overlapped", run_overlapped},
+                   {"at_once", run_at_once}};
 
 }  // namespace
 
@@ -262,7 +305,8 @@ int main(int argc, char** argv) {
   }
   if (!known || !(seconds > 0)) {
     std::fprintf(stderr,
-                 "usage: bench_strategies [mlp|cnn|char_gpt one|mirrored|multiworker|overhead [SECONDS]]\n");
+                 "usage: bench_strategies [mlp|cnn|char_gpt "
+                 "one|mirrored|multiworker|overlapped|at_once|overhead [SECONDS]]\n");
     return 2;
   }
   return sane ? 0 : 1;

@@ -51,6 +51,9 @@ class HostCommunicator final : public Communicator {
   };
   class Working;
 
+  // Whether all that a collective needs lies on the board. Ranks that came earlier may have gone on, and
+  // given the run up since: it ends here as it did there.
+  bool is_here(uint64_t ticket) const;
   void check();
   uint64_t begin(CallKind kind, const Collective& what, std::byte* data, std::byte* out, uint32_t bits);
   bool gives_data(const Call& call) const;

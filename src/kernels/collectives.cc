@@ -110,12 +110,11 @@ Communicator* peers(const KernelCall& call, const CollectiveParams& params, bool
   return failed || world == 1 ? nullptr : communicator;
 }
 
-// Runs `what`; a failure is the run's.
-bool meet_ranks(const KernelCall& call, Communicator& communicator, const Collective& what, const void* data,
-                void* out) {
+// Calls f; a failure is the run's.
+template <class F>
+bool try_to(const KernelCall& call, F f) {
   try {
-    run_collective(communicator, what, static_cast<std::byte*>(const_cast<void*>(data)),
-                   static_cast<std::byte*>(out), call.pool());
+    f();
     return true;
   } catch (const Error& error) {
     call.failure->set(error.message(), error.rule());
@@ -123,7 +122,24 @@ bool meet_ranks(const KernelCall& call, Communicator& communicator, const Collec
   }
 }
 
-void run_all_reduce(const KernelCall& call) {
+std::byte* bytes_of(const void* data) { return static_cast<std::byte*>(const_cast<void*>(data)); }
+
+// Runs `what`.
+bool meet_ranks(const KernelCall& call, Communicator& communicator, const Collective& what, const void* data,
+                void* out) {
+  return try_to(call, [&] {
+    run_collective(communicator, what, bytes_of(data), static_cast<std::byte*>(out), call.pool());
+  });
+}
+
+void end_collective(const KernelCall& call) {
+  const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  bool failed = false;
+  Communicator* const communicator = peers(call, p, failed);
+  if (communicator) try_to(call, [&] { communicator->done(*call.ticket, call.pool()); });
+}
+
+void begin_all_reduce(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
   for (size_t i = 0; i < p.bytes.size(); ++i) {
     std::byte* const place = call.workspace + p.offsets[i];
@@ -131,10 +147,62 @@ void run_all_reduce(const KernelCall& call) {
   }
   bool failed = false;
   Communicator* const communicator = peers(call, p, failed);
-  if (communicator) meet_ranks(call, *communicator, p.what, call.workspace, nullptr);
+  if (communicator)
+    try_to(call, [&] { *call.ticket = communicator->start(p.what, call.workspace, nullptr); });
 }
 
-// Each rank's operands, one behind the other as ranks give them, are put together along the axis.
+// Both parts of a kernel at once.
+template <void (*kBegin)(const KernelCall&), void (*kEnd)(const KernelCall&)>
+void run_at_once(KernelCall call) {
+  uint64_t ticket = 0;
+  call.ticket = &ticket;
+  kBegin(call);
+  if (!call.failure->failed()) kEnd(call);
+}
+
+void run_all_reduce(const KernelCall& call) { run_at_once<begin_all_reduce, end_collective>(call); }
+
+// Where ranks' operands come together: in the result, or in the workspace where they are cut up for it.
+std::byte* gathered_at(const KernelCall& call, const CollectiveParams& p, size_t i) {
+  return p.outer[i] == 1 ? static_cast<std::byte*>(call.out[i]) : call.workspace;
+}
+
+// Puts what came together in the workspace, each rank's operand behind the other, together along the axis.
+void put_together(const KernelCall& call, const CollectiveParams& p, size_t i) {
+  if (p.outer[i] == 1) return;
+  auto* out = static_cast<std::byte*>(call.out[i]);
+  for (size_t k = 0; k < p.outer[i]; ++k) {
+    for (size_t rank = 0; rank < p.ranks; ++rank, out += p.row[i])
+      std::memcpy(out, call.workspace + rank * p.bytes[i] + k * p.row[i], p.row[i]);
+  }
+}
+
+Collective gathering(const CollectiveParams& p, size_t i) {
+  Collective what = p.what;
+  what.count = p.bytes[i] / what.element;
+  return what;
+}
+
+// Of one operand.
+void begin_all_gather(const KernelCall& call) {
+  const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  bool failed = false;
+  Communicator* const communicator = peers(call, p, failed);
+  if (failed || !p.bytes[0]) return;
+  if (!communicator) return void(std::memcpy(call.out[0], call.in[0], p.bytes[0]));
+  try_to(call, [&] {
+    *call.ticket = communicator->start(gathering(p, 0), bytes_of(call.in[0]), gathered_at(call, p, 0));
+  });
+}
+
+void end_all_gather(const KernelCall& call) {
+  const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  if (!p.bytes[0]) return;
+  end_collective(call);
+  if (!call.failure->failed() && call.context->communicator && call.context->communicator->world() > 1)
+    put_together(call, p, 0);
+}
+
 void run_all_gather(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
   bool failed = false;
@@ -146,17 +214,8 @@ void run_all_gather(const KernelCall& call) {
       std::memcpy(call.out[i], call.in[i], p.bytes[i]);
       continue;
     }
-    const bool whole = p.outer[i] == 1;
-    std::byte* const gathered = whole ? static_cast<std::byte*>(call.out[i]) : call.workspace;
-    Collective what = p.what;
-    what.count = p.bytes[i] / what.element;
-    if (!meet_ranks(call, *communicator, what, call.in[i], gathered)) return;
-    if (whole) continue;
-    auto* out = static_cast<std::byte*>(call.out[i]);
-    for (size_t k = 0; k < p.outer[i]; ++k) {
-      for (size_t rank = 0; rank < p.ranks; ++rank, out += p.row[i])
-        std::memcpy(out, gathered + rank * p.bytes[i] + k * p.row[i], p.row[i]);
-    }
+    if (!meet_ranks(call, *communicator, gathering(p, i), call.in[i], gathered_at(call, p, i))) return;
+    put_together(call, p, i);
   }
 }
 
@@ -201,7 +260,12 @@ PreparedKernel prepare_all_reduce(const KernelSite& site) {
   // Without the room behind the last, which is as much for one of another size.
   params->what.count = (params->offsets.back() + params->bytes.back()) / params->what.element;
   finish(*params);
-  return {.run = run_all_reduce, .params = params, .workspace = bytes, .exchange = true};
+  return {.run = run_all_reduce,
+          .params = params,
+          .workspace = bytes,
+          .exchange = true,
+          .begin = begin_all_reduce,
+          .end = end_collective};
 }
 
 PreparedKernel prepare_all_gather(const KernelSite& site) {
@@ -216,7 +280,12 @@ PreparedKernel prepare_all_gather(const KernelSite& site) {
     if (params->outer.back() > 1) workspace = std::max(workspace, out.bytes());
   }
   finish(*params);
-  return {.run = run_all_gather, .params = params, .workspace = workspace};
+  PreparedKernel out{.run = run_all_gather, .params = params, .workspace = workspace};
+  if (site.inputs.size() == 1) {
+    out.begin = begin_all_gather;
+    out.end = end_all_gather;
+  }
+  return out;
 }
 
 PreparedKernel prepare_reduce_scatter(const KernelSite& site) {

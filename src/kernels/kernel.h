@@ -25,7 +25,8 @@ struct KernelCall {
   const void* const* in;
   void* const* out;
   std::byte* workspace;
-  Follower follower = {};  // for kernels that take one: called for every element once, on any thread
+  Follower follower = {};      // for kernels that take one: called for every element once, on any thread
+  uint64_t* ticket = nullptr;  // of begin and end: what the communicator gave the one, for the other
 
   ThreadPool& pool() const { return context->pool; }
 };
@@ -54,6 +55,10 @@ struct PreparedKernel {
   size_t in_place = 0;
   bool takes_follower = false;
   bool exchange = false;  // its workspace lies in memory that other ranks reach (Communicator::allocate)
+  // The same in two: begin, and end when its results are needed. Other kernels run between them, which leave
+  // operands, results and workspace alone. Every begin is ended, in the order of begins, but where it failed.
+  void (*begin)(const KernelCall&) = nullptr;  // null: it has no two parts
+  void (*end)(const KernelCall&) = nullptr;
 };
 
 // The kernel for a call; `run` is null when there is none.
@@ -63,6 +68,8 @@ constexpr size_t exchange_room(size_t bytes) { return (bytes + 63) / 64 * 64; }
 // Whether operand i and result i of `op` are one array in memory that other ranks reach, and those of a call
 // lie there one behind the other.
 bool exchanges_in_place(const OpDef& op);
+// Whether a kernel of `op` with so many operands has two parts, begin and end.
+bool begins_apart(const OpDef& op, size_t operands);
 // Whether the list has an entry for (op, dtype of its first operand).
 bool has_kernel(const OpDef& op, DType dtype);
 // Whether the kernel of `op` with this result reads an operand that lies in memory as f32 where the call has

@@ -107,6 +107,10 @@ bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result) 
 
 bool exchanges_in_place(const OpDef& op) { return &op == &op_all_reduce; }
 
+bool begins_apart(const OpDef& op, size_t operands) {
+  return &op == &op_all_reduce || (&op == &op_all_gather && operands == 1);
+}
+
 bool has_kernel(const OpDef& op, DType dtype) { return find_kernel(op, dtype) != nullptr; }
 
 }  // namespace espalier

@@ -84,6 +84,19 @@ void check_overlap(const Executable::Plan& plan, RunState& state, std::span<cons
   }
 }
 
+// Of a run that failed: until nobody reads or writes its memory. Others have begun them, too, or are told why
+// they cannot.
+void end_collectives(RunState& state, const RunContext& context) {
+  try {
+    for (; state.ended < state.begun; ++state.ended) {
+      const uint64_t ticket = state.tickets[state.ended];
+      if (ticket != RunState::kNoTicket) context.communicator->done(ticket, context.pool);
+    }
+  } catch (const Error&) {
+    // It says what the run's failure says, or comes of it. It is final, and nothing is under way behind it.
+  }
+}
+
 }  // namespace
 
 Executable::Executable(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
@@ -100,7 +113,8 @@ RunState::RunState(const Executable::Plan& plan, const RunContext& context)
       targets(plan.max_operands),
       in(plan.max_operands),
       out(plan.max_operands),
-      regions(plan.regions.size()) {
+      regions(plan.regions.size()),
+      tickets(plan.collectives) {
   slots[kArenaSlot] = arena.get();
   slots[kConstantSlot] = plan.constants.get();
   if (plan.exchange_bytes) {
@@ -150,7 +164,13 @@ void run(const Executable& executable, std::span<const ArrayView> inputs,
   check_overlap(plan, *state, inputs, outputs);
   FloatEnvironment mode;
   RunEvents* const profiler = Profiler::current();
-  replay(plan, *state, inputs, outputs, context, profiler ? profiler : context.events);
+  state->begun = state->ended = 0;
+  try {
+    replay(plan, *state, inputs, outputs, context, profiler ? profiler : context.events);
+  } catch (...) {
+    end_collectives(*state, context);
+    throw;
+  }
   plan.idle.give(std::move(state));
 }
 

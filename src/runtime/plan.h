@@ -79,7 +79,9 @@ struct Executable::Plan {
   std::vector<Step> steps;
   // Steps that may fail: no array outside of the run is written before the last of them has passed.
   std::vector<uint32_t> fences;
-  std::vector<NodeId> step_nodes;  // per step its first node; kNone for a copy
+  std::vector<NodeId> step_nodes;    // per step its first node; kNone for a copy
+  std::vector<uint32_t> step_units;  // per step its unit; kNone for a copy, and where a collective begins
+  size_t collectives = 0;            // that have a step where they begin, and one where they end
   // For profiles: per step, ops that run by their reference bodies; how units were found.
   std::vector<uint16_t> reference_ops;
   bool fused = true, casts = true;
@@ -112,6 +114,11 @@ struct RunState {
   std::vector<void*> out;
   std::vector<std::unique_ptr<RunState>> regions;  // made when first entered
   std::vector<std::pair<const std::byte*, const std::byte*>> spans;
+  // Of collectives that have begun in this run, in their order, and how many have, and have ended.
+  static constexpr uint64_t kNoTicket =
+      ~uint64_t{0};  // of one that had nothing to send, or nobody to send it to
+  std::vector<uint64_t> tickets;
+  size_t begun = 0, ended = 0;
   Failure failure;  // of a step; such a state is not used again
 };
 

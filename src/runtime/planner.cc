@@ -2,6 +2,7 @@
 #include <list>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/constant.h"
 #include "ops/collective.h"
@@ -39,19 +40,16 @@ class Planner {
     assign_slots();
     assign_outputs();
     reserve_regions();
+    schedule_collectives();
     find_fences();
-    for (uint32_t unit = 0; unit < end_; ++unit) {
-      plan_->step_nodes.push_back(units_.nodes_of(unit)[0]);
-      switch (units_.kinds[unit]) {
-        case UnitKind::kNode:
-          plan_node(unit);
-          break;
-        case UnitKind::kTiles:
-          plan_tiles(unit);
-          break;
-        case UnitKind::kFollowed:
-          plan_followed(unit);
-      }
+    for (uint32_t unit = 0; unit <= end_; ++unit) {
+      // In the order in which they begin, which is one of the graph alone: that of all ranks.
+      while (begun_ < splits_.size() && splits_[begun_].begin == unit) begin_collective(splits_[begun_++]);
+      while (ended_ < begun_ && splits_[ended_].end == unit) end_collective(splits_[ended_++]);
+      if (unit == end_) break;
+      if (!split_units_.contains(unit)) plan_unit(unit);
+      const auto [first, last] = held_until_.equal_range(unit);
+      for (auto it = first; it != last; ++it) release(it->second, unit);
     }
     copy_outputs();
     plan_->arena_bytes = arena_.extent();
@@ -209,13 +207,79 @@ class Planner {
     }
   }
 
-  void find_fences() {
+  // A collective that runs in two parts: it begins before the step of unit `begin`, where what it sends is
+  // written and read by nobody else, and ends before that of `end`.
+  struct Split {
+    uint32_t unit, begin, end;
+    uint64_t workspace_offset = 0, workspace_bytes = 0;
+    Step last = {};
+  };
+
+  static bool talks(const Graph& graph) {
+    return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+      return is_collective(*node.op) ||
+             std::ranges::any_of(graph.regions(node), [](const GraphPtr& region) { return talks(*region); });
+    });
+  }
+
+  // Collectives begin early and end late, just before the first result of any of them that began no earlier
+  // is read: what others compute goes on meanwhile. They are ended in the order in which they began, so one
+  // that has no two parts, or runs in a region, leaves all of them where they stand.
+  void schedule_collectives() {
+    if (!options_.fast_kernels) return;
     for (uint32_t unit = 0; unit < end_; ++unit) {
-      if (may_fail(graph_, graph_.node(units_.nodes_of(unit)[0]))) plan_->fences.push_back(unit);
+      const Node& node = graph_.node(units_.nodes_of(unit)[0]);
+      const bool inside =
+          std::ranges::any_of(graph_.regions(node), [](const GraphPtr& region) { return talks(*region); });
+      if (inside || (is_collective(*node.op) && !begins_apart(*node.op, node.input_count)))
+        return splits_.clear();
+      if (is_collective(*node.op)) splits_.push_back({.unit = unit, .begin = 0, .end = end_});
+    }
+    if (splits_.empty()) return;
+    std::unordered_map<ValueId, Split*> in_place, results;
+    for (Split& split : splits_) {
+      const Node& node = graph_.node(units_.nodes_of(split.unit)[0]);
+      for (uint32_t i = 0; i < node.input_count; ++i) {
+        const ValueId root = units_.read_from(graph_, node, i);
+        const NodeId producer = graph_.producer(root);
+        if (producer != kNone && is_collective(*graph_.node(producer).op)) return splits_.clear();
+        if (producer != kNone && units_.unit_of[producer] != kNone)
+          split.begin = std::max(split.begin, units_.unit_of[producer] + 1);
+        if (exchange_.contains(root) && last_use_[root] == split.unit) in_place.emplace(root, &split);
+      }
+      for (uint32_t i = 0; i < node.result_count; ++i) results.emplace(node.first_result + i, &split);
+    }
+    for (uint32_t unit = 0; unit < end_; ++unit) {
+      for_each_read(graph_, units_, unit, [&](ValueId root, bool) {
+        if (const auto it = in_place.find(root); it != in_place.end() && it->second->unit != unit)
+          it->second->begin = std::max(it->second->begin, unit + 1);
+        if (const auto it = results.find(root); it != results.end())
+          it->second->end = std::min(it->second->end, unit);
+      });
+    }
+    std::ranges::sort(splits_, {}, [](const Split& split) { return std::pair(split.begin, split.unit); });
+    for (size_t i = splits_.size() - 1; i-- > 0;)
+      splits_[i].end = std::min(splits_[i].end, splits_[i + 1].end);
+    for (const Split& split : splits_) {
+      split_units_.insert(split.unit);
+      const Node& node = graph_.node(units_.nodes_of(split.unit)[0]);
+      for (uint32_t i = 0; i < node.input_count; ++i) {
+        const ValueId root = units_.read_from(graph_, node, i);
+        last_use_[root] = std::max(last_use_[root], split.end);
+        held_until_.emplace(last_use_[root], root);
+      }
     }
   }
+
+  void find_fences() {
+    for (uint32_t unit = 0; unit < end_; ++unit) {
+      if (!split_units_.contains(unit) && may_fail(graph_, graph_.node(units_.nodes_of(unit)[0])))
+        open_from_ = unit + 1;
+    }
+    for (const Split& split : splits_) open_from_ = std::max(open_from_, split.end);
+  }
   // Until the last fence has passed, outputs wait in the arena: a run that fails has written nothing.
-  bool is_open(uint32_t unit) const { return plan_->fences.empty() || unit > plan_->fences.back(); }
+  bool is_open(uint32_t unit) const { return unit >= open_from_; }
 
   // Steps point into the list, so it must not move.
   void reserve_regions() {
@@ -269,29 +333,54 @@ class Planner {
   }
   Ref output_place(uint32_t output) const { return {plan_->first_output + output, 0}; }
 
-  void plan_tiles(uint32_t unit) {
-    TileDraft draft(graph_, units_, unit, options_.fast_kernels);
-    plan_->steps.push_back(place_tiles(draft, unit, {}));
-    plan_->reference_ops.push_back(draft.reference_ops());
-    release_loads(draft, unit);
+  // `unit`: kNone of a copy, and where a collective begins.
+  void add_step(const Step& step, NodeId node, uint32_t unit, int reference_ops = 0, bool fence = false) {
+    if (fence) plan_->fences.push_back(static_cast<uint32_t>(plan_->steps.size()));
+    plan_->steps.push_back(step);
+    plan_->step_nodes.push_back(node);
+    plan_->step_units.push_back(unit);
+    plan_->reference_ops.push_back(static_cast<uint16_t>(reference_ops));
   }
 
-  void plan_node(uint32_t unit) {
-    const NodeStep node = place_node(unit);
-    plan_->steps.push_back(node.step);
-    plan_->reference_ops.push_back(node.reference_ops);
-    release_node(node, unit);
-  }
-
-  // The tiles run while the kernel reads its operands and its workspace.
-  void plan_followed(uint32_t unit) {
-    const NodeStep node = place_node(unit);
+  void plan_unit(uint32_t unit) {
+    const NodeId first = units_.nodes_of(unit)[0];
+    const UnitKind kind = units_.kinds[unit];
+    if (kind == UnitKind::kTiles) {
+      TileDraft draft(graph_, units_, unit, options_.fast_kernels);
+      const Step tiles = place_tiles(draft, unit, {});
+      add_step(tiles, first, unit, draft.reference_ops());
+      return release_loads(draft, unit);
+    }
+    const NodeStep node = place_node(unit, unit);
+    const bool fence = may_fail(graph_, graph_.node(first));
+    if (kind == UnitKind::kNode) {
+      add_step(node.step, first, unit, node.reference_ops, fence);
+      return release_node(node, unit);
+    }
+    // The tiles run while the kernel reads its operands and its workspace.
     TileDraft draft(graph_, units_, unit, options_.fast_kernels);
     const Step tiles = place_tiles(draft, unit, node.roots);
-    plan_->steps.push_back(followed_step(*plan_, node.step, node.takes_follower, tiles));
-    plan_->reference_ops.push_back(node.reference_ops + draft.reference_ops());
+    add_step(followed_step(*plan_, node.step, node.takes_follower, tiles), first, unit,
+             node.reference_ops + draft.reference_ops(), fence);
     release_node(node, unit);
     release_loads(draft, unit);
+  }
+
+  void begin_collective(Split& split) {
+    const NodeId first = units_.nodes_of(split.unit)[0];
+    const NodeStep node = place_node(split.unit, split.begin);
+    split.workspace_offset = node.workspace_offset;
+    split.workspace_bytes = node.workspace_bytes;
+    split.last = node.last;
+    if (node.last.run) return add_step(node.step, first, kNone);
+    // By its reference body, at once.
+    add_step(node.step, first, split.unit, node.reference_ops, true);
+  }
+
+  void end_collective(const Split& split) {
+    if (split.last.run) add_step(split.last, units_.nodes_of(split.unit)[0], split.unit, 0, true);
+    if (split.workspace_bytes && options_.reuse_memory)
+      arena_.free(split.workspace_offset, split.workspace_bytes);
   }
 
   void release_loads(const TileDraft& draft, uint32_t unit) {
@@ -353,15 +442,21 @@ class Planner {
   }
 
   struct NodeStep {
-    Step step;
+    Step step, last = {};  // where it has two parts: the end
+
     uint16_t reference_ops = 0;
     bool takes_follower = false;
     std::vector<ValueId> roots;  // of its inputs
     uint64_t workspace_offset = 0, workspace_bytes = 0;
   };
 
-  // The first node of a unit.
-  NodeStep place_node(uint32_t unit) {
+  // The first node of a unit, placed as those of unit `at` are.
+  uint32_t workspace_until(uint32_t unit) const {
+    const auto split = std::ranges::find(splits_, unit, &Split::unit);
+    return split == splits_.end() ? unit : split->end - 1;
+  }
+
+  NodeStep place_node(uint32_t unit, uint32_t at) {
     const Node& node = graph_.node(units_.nodes_of(unit)[0]);
     NodeStep out;
     std::vector<ValueId>& roots = out.roots;
@@ -414,19 +509,19 @@ class Planner {
         outputs.push_back({kArenaSlot, 0});
         continue;
       }
-      const uint32_t output = output_for(value, unit, [&](ValueId old) { return overwrites(i, old); });
+      const uint32_t output = output_for(value, at, [&](ValueId old) { return overwrites(i, old); });
       if (output != kNone) {
         place_[value] = output_place(output);
       } else {
         ValueId dying = kNone;
         for (const ValueId root : roots) {
-          if (dying == kNone && dies(root, unit) && overwrites(i, root) && !exchange_.contains(value))
+          if (dying == kNone && dies(root, at) && overwrites(i, root) && !exchange_.contains(value))
             dying = root;
         }
         if (dying != kNone) {
-          take_over(value, dying, unit);
+          take_over(value, dying, at);
         } else {
-          arena_place(value, unit);
+          arena_place(value, at);
         }
       }
       outputs.push_back(place_[value]);
@@ -441,9 +536,15 @@ class Planner {
       } else if (kernel.workspace) {
         out.workspace_bytes = kernel.workspace;
         out.workspace_offset = workspace.offset = arena_.allocate(kernel.workspace);
-        record(out.workspace_offset, kernel.workspace, unit, unit, false);
+        record(out.workspace_offset, kernel.workspace, at, workspace_until(unit), false);
       }
-      out.step = kernel_step(*plan_, kernel, inputs, outputs, workspace);
+      if (kernel.begin && split_units_.contains(unit)) {
+        const SplitSteps steps = split_steps(*plan_, kernel, inputs, outputs, workspace);
+        out.step = steps.begin;
+        out.last = steps.end;
+      } else {
+        out.step = kernel_step(*plan_, kernel, inputs, outputs, workspace);
+      }
       out.takes_follower = kernel.takes_follower;
       if (kernel.params) plan_->params.push_back(std::move(kernel.params));
     } else {
@@ -492,8 +593,7 @@ class Planner {
     }
     for (const auto* list : {&aside, &copies}) {
       for (const Copy& copy : *list) {
-        plan_->steps.push_back(copy_step(*plan_, copy.from, copy.to, copy.bytes));
-        plan_->step_nodes.push_back(kNone);
+        add_step(copy_step(*plan_, copy.from, copy.to, copy.bytes), kNone, kNone);
       }
     }
   }
@@ -510,6 +610,12 @@ class Planner {
   std::unordered_multimap<ValueId, uint32_t> wanted_outputs_;
   std::unordered_map<ValueId, uint64_t> exchange_;      // offsets of values in memory that other ranks reach
   std::unordered_map<uint32_t, uint64_t> exchange_of_;  // per unit that works there in place
+  std::vector<Split> splits_;                           // as they begin
+  size_t begun_ = 0, ended_ = 0;
+  std::unordered_set<uint32_t> split_units_;
+  std::unordered_multimap<uint32_t, ValueId>
+      held_until_;  // by unit: what a collective reads until it is reached
+  uint32_t open_from_ = 0;
   ArenaAllocator arena_;
 };
 

@@ -85,10 +85,11 @@ Profiler::Counts& Profiler::counts_of(const Executable::Plan& plan) {
   const Units units = find_units(graph, plan.fused, plan.casts);
   const std::vector<bool> in_memory = values_in_memory(graph, units);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
-    // Steps stand in the order of their units; what is behind them copies.
-    if (i < units.count()) {
-      found->steps.push_back(profile_of(graph, units, static_cast<uint32_t>(i), in_memory));
+    if (plan.step_units[i] != kNone) {
+      found->steps.push_back(profile_of(graph, units, plan.step_units[i], in_memory));
       found->steps.back().reference_ops = plan.reference_ops[i];
+    } else if (plan.step_nodes[i] != kNone) {
+      found->steps.push_back({.what = cat("begin of ", graph.node(plan.step_nodes[i]).op->name)});
     } else {
       found->steps.push_back({.what = "copy"});
     }

@@ -86,15 +86,41 @@ struct KernelBlock {
   Ref workspace;
 };
 
-void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follower& follower) {
+void run_kernel_as(void (*run)(const KernelCall&), const KernelBlock& block, const Frame& frame,
+                   const Follower& follower, uint64_t* ticket) {
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
-  block.run(
-      {frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), follower});
+  run({frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), follower,
+       ticket});
+}
+void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follower& follower) {
+  run_kernel_as(block.run, block, frame, follower, nullptr);
 }
 void run_kernel(const void* memory, const Frame& frame) {
   run_kernel_before(*static_cast<const KernelBlock*>(memory), frame, {});
+}
+
+struct SplitBlock {
+  KernelBlock kernel;
+  void (*end)(const KernelCall&);
+};
+// The first that has begun and not ended is the one whose end comes next.
+void begin_kernel(const void* memory, const Frame& frame) {
+  const auto& block = *static_cast<const SplitBlock*>(memory);
+  if (frame.failure->failed()) return;
+  RunState& state = *frame.state;
+  uint64_t* const ticket = &state.tickets[state.begun];
+  *ticket = RunState::kNoTicket;
+  run_kernel_as(block.kernel.run, block.kernel, frame, {}, ticket);
+  if (!frame.failure->failed()) ++state.begun;
+}
+void end_kernel(const void* memory, const Frame& frame) {
+  const auto& block = *static_cast<const SplitBlock*>(memory);
+  RunState& state = *frame.state;
+  if (frame.failure->failed()) return;
+  run_kernel_as(block.end, block.kernel, frame, {}, &state.tickets[state.ended]);
+  ++state.ended;
 }
 
 struct FollowedBlock {
@@ -173,6 +199,17 @@ Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span
             workspace};
   plan.max_operands = std::max({plan.max_operands, inputs.size(), outputs.size()});
   return {run_kernel, block};
+}
+
+SplitSteps split_steps(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
+                       std::span<const Ref> outputs, Ref workspace) {
+  PreparedKernel first = kernel;
+  first.run = kernel.begin;
+  auto* block = plan.blocks.make<SplitBlock>();
+  *block = {*static_cast<const KernelBlock*>(kernel_step(plan, first, inputs, outputs, workspace).block),
+            kernel.end};
+  ++plan.collectives;
+  return {{begin_kernel, block}, {end_kernel, block}};
 }
 
 Step followed_step(Executable::Plan& plan, Step kernel, bool takes_follower, Step tiles) {

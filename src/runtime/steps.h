@@ -11,6 +11,12 @@ Step reference_step(Executable::Plan& plan, const Node& node, std::span<const Re
                     std::span<const Ref> outputs, uint32_t first_region);
 Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
                  std::span<const Ref> outputs, Ref workspace);
+// Those of a kernel in two parts, which run in the order of their plan's `collectives`.
+struct SplitSteps {
+  Step begin, end;
+};
+SplitSteps split_steps(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
+                       std::span<const Ref> outputs, Ref workspace);
 // A kernel's step, then the tile program `tiles` over its result: part by part if it `takes_follower`.
 Step followed_step(Executable::Plan& plan, Step kernel, bool takes_follower, Step tiles);
 // Nothing happens when both are one place.
