@@ -2,8 +2,8 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "cli/nudge.h"
 #include "cli/plan_fields.h"
+#include "cli/plan_nudge.h"
 #include "train/loss_watch.h"
 
 namespace espalier::cli {

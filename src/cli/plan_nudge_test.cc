@@ -1,4 +1,4 @@
-#include "cli/nudge.h"
+#include "cli/plan_nudge.h"
 
 #include <cmath>
 
