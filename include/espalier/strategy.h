@@ -139,6 +139,10 @@ struct MultiWorkerOptions {
   int64_t audit_steps = 100;
   // Bytes of gradients that ranks add up in one message: of the first one, and of others.
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;
+  // What gradients in f32 travel as: "none", as they are; "bf16": rounded to half the bytes, added up in f32,
+  // and the sum rounded so. For networks that are slower than what they save; each gradient then has 8 bits.
+  // Workers still have equal bits, and others than on another number of them.
+  std::string compress = "none";
 };
 
 // One process a worker, all of which run the same program: `espalier launch -n 4 -- program`. Each takes its

@@ -152,7 +152,8 @@ struct DistributePlan {
   int logical_shards = 0;  // 0: none
   // Bytes of gradients of the first message of a step, and of others.
   int64_t first_bucket = int64_t{1} << 20, bucket = int64_t{25} << 20;
-  int64_t audit_steps = 100;  // of multiworker; 0: never
+  int64_t audit_steps = 100;      // of multiworker; 0: never
+  std::string compress = "none";  // of multiworker: none or bf16
 
   bool operator==(const DistributePlan&) const = default;
 };

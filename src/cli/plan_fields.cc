@@ -129,7 +129,12 @@ Fields distribute_fields(DistributePlan& plan) {
       {"bucket", &plan.bucket, "The same of the messages behind it", between(1, kMostBucket)},
       {"audit_steps", &plan.audit_steps,
        "Of multiworker: steps between comparisons of all variables, the last one behind the run; 0: never",
-       between(0, 1 << 30)}};
+       between(0, 1 << 30)},
+      {"compress",
+       &plan.compress,
+       "Of multiworker: what gradients travel as; bf16: half the bytes, each rounded to 8 bits",
+       {},
+       {"none", "bf16"}}};
 }
 
 void visit_paths(Fields fields, const std::function<void(std::string&)>& visit) {

@@ -109,7 +109,7 @@ std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::
                    const FitOptions& fit) {
   plan.fit.checkpoint_every = 0;
   // A run goes on with any number of devices or workers.
-  plan.distribute = {.logical_shards = plan.distribute.logical_shards};
+  plan.distribute = {.logical_shards = plan.distribute.logical_shards, .compress = plan.distribute.compress};
   plan.model.path = without_end(plan.model.path);
   for_paths(plan, [](std::string& path) {
     if (!is_utf8(path)) path = utf8_of_windows1252(path);

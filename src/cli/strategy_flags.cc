@@ -19,6 +19,10 @@ namespace {
 
 std::optional<Strategy> strategy_of(const DistributePlan& plan) {
   const auto first = static_cast<size_t>(plan.first_bucket), next = static_cast<size_t>(plan.bucket);
+  if (plan.compress != "none" && plan.strategy != "multiworker")
+    throw ValueError("distribute.compress",
+                     cat("compress is of the strategy multiworker, and it is ", plan.strategy),
+                     "--strategy multiworker");
   if (plan.strategy == "mirrored")
     return strategy::Mirrored({.devices = plan.devices, .first_bucket = first, .bucket = next});
   if (plan.devices != 0)
@@ -27,7 +31,7 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
                      "--strategy mirrored");
   if (plan.strategy == "multiworker")
     return strategy::MultiWorkerMirrored(
-        {.audit_steps = plan.audit_steps, .first_bucket = first, .bucket = next});
+        {.audit_steps = plan.audit_steps, .first_bucket = first, .bucket = next, .compress = plan.compress});
   return std::nullopt;
 }
 
@@ -99,6 +103,8 @@ void take_strategy(const CLI::App& verb, const DistributePlan& flags, Distribute
     plan.strategy = flags.strategy;
     // Those of the plan's own strategy.
     if (plan.strategy != "mirrored") plan.devices = 0;
+    const CLI::Option* const compress = verb.get_option_no_throw("--compress");
+    if (plan.strategy != "multiworker" && (!compress || compress->empty())) plan.compress = "none";
   }
   if (verb.count("--devices")) plan.devices = flags.devices;
 }

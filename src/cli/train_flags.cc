@@ -179,6 +179,13 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       [](TrainPlan& plan) -> uint64_t& { return plan.fit.nudge; })
       ->option_text("N [0: none]");
   add_strategy(verb, flags.distribute);
+  add_change<std::string>(
+      verb, flags, "--compress",
+      "Of multiworker: what gradients travel as between workers; bf16 halves their bytes and "
+      "rounds each to 8 bits",
+      [](TrainPlan& plan) -> std::string& { return plan.distribute.compress; })
+      ->check(one_of_words({"none", "bf16"}))
+      ->option_text("none|bf16 [none]");
   verb.add_flag_callback(
       "--deterministic",
       [&flags] {

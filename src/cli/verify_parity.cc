@@ -188,7 +188,7 @@ std::vector<int> ranks_of(const ParityFlags& flags) {
 void verify_parity(const ParityFlags& flags) {
   const std::vector<int> ranks = ranks_of(flags);
   const TrainPlan plan = read_plan(posix_env().read_file(flags.plan), flags.plan);
-  const bool narrow = plan.fit.dtype != "f32";
+  const bool narrow = plan.fit.dtype != "f32" || plan.distribute.compress != "none";
   const double tolerance = flags.deterministic ? 0 : flags.tolerance.value_or(narrow ? 1e-2 : 1e-6);
   const ScratchFolder folder;
   say_aside("training on one device\n");

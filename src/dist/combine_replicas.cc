@@ -42,9 +42,11 @@ void reduce_gradients(NamedTensors& results, const CombineOptions& options) {
   for (const Bucket& bucket : buckets_of(results, options)) {
     const NameScope scope(cat("gradients/", number++));
     std::vector<Tensor> values;
-    for (const size_t i : bucket.results) values.push_back(results[i].value);
+    const DType travel = bucket.dtype == DType::kF32 ? options.travel : bucket.dtype;
+    for (const size_t i : bucket.results) values.push_back(convert(results[i].value, travel));
     const std::vector<Tensor> sums = all_reduce(values);
-    for (size_t k = 0; k < sums.size(); ++k) results[bucket.results[k]].value = sums[k];
+    for (size_t k = 0; k < sums.size(); ++k)
+      results[bucket.results[k]].value = convert(sums[k], bucket.dtype);
   }
 }
 

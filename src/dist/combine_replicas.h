@@ -10,6 +10,9 @@ struct CombineOptions {
   // Bytes of gradients that one all_reduce takes, of the first of them and of others. A gradient is never
   // cut.
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;
+  // What gradients in f32 travel as, which each rank rounds its own to before they are added up in f32, and
+  // the sum is rounded to: kF32 or kBF16.
+  DType travel = DType::kF32;
 };
 
 // Whether a result of a step of this name adds up over parts of the rows: a sum of losses, or their weight.

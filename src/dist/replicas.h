@@ -29,6 +29,7 @@ class Replicas {
   Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
 
   int world() const { return combine_.world; }
+  bool rounds_gradients() const { return combine_.travel != DType::kF32; }
   int first() const { return first_; }
   int count() const { return static_cast<int>(contexts_.size()); }
   // Whether there is more than one, so that what they find is combined.

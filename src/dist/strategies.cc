@@ -31,7 +31,12 @@ Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
 
 MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at) : Strategy(nullptr) {
   const CallScope scope(at);
-  const CombineOptions combine{.first_bucket = options.first_bucket, .bucket = options.bucket};
+  if (options.compress != "none" && options.compress != "bf16")
+    throw ValueError("strategy.compress",
+                     cat("gradients travel as none or bf16 says, got \"", options.compress, "\""));
+  const CombineOptions combine{.first_bucket = options.first_bucket,
+                               .bucket = options.bucket,
+                               .travel = options.compress == "bf16" ? DType::kBF16 : DType::kF32};
   const RunContext& current = RunContext::current();
   std::vector<Replicas::Place> places(1);
   if (current.communicator) {

@@ -311,6 +311,10 @@ void Model::compile(ModelOptions options, Location at) {
   if (const int shards = training.options.logical_shards; shards < 0 || shards > kMostShards)
     throw ValueError("model.logical_shards",
                      cat("there are 0 to ", kMostShards, " logical shards, got ", shards));
+  if (training.options.logical_shards > 0 && training.replicas && training.replicas->rounds_gradients())
+    throw ValueError("model.compress",
+                     "logical shards give the bits of one device, and gradients that travel in bf16 others",
+                     "leave out logical_shards, or compress");
   if (!training.options.loss_scale && compute_dtype() == DType::kF16) training.options.loss_scale.emplace();
   if (training.options.loss_scale) training.scaling.emplace(*training.options.loss_scale);
   const auto step = [&](bool trains) {
