@@ -441,6 +441,27 @@ TEST(VerifyParity, SlowStatisticsOfOneReplicaAreNamedAsTheCause) {
   EXPECT_NE(bits.output.find("--strategy multiworker --deterministic"), std::string::npos) << bits.output;
 }
 
+TEST(Distribute, SlowGradientsInHalfTheBytesLearnTheSame) {
+  const std::string folder = launched_folder("compress", 301), plan = folder + "/plan.toml";
+  const Outcome one = call_command(cat("train ", plan, " --compress bf16 --model ", folder, "/model"));
+  EXPECT_EQ(one.code, 2);
+  EXPECT_NE(one.error.find("compress is of the strategy multiworker, and it is one [distribute.compress]"),
+            std::string::npos)
+      << one.error;
+  write_file(plan,
+             posix_env().read_file(plan) + "[distribute]\ncompress = \"bf16\"\nstrategy = \"multiworker\"\n");
+  // A plan that says it is compared as one that computes in 16 bits is.
+  std::string text = posix_env().read_file(plan);
+  const size_t layer = text.find("[[model.layers]]\ntype = \"BatchNormalization\"");
+  text.replace(layer, text.find("[[model.layers]]\ntype = \"Dropout\"") - layer, "");
+  write_file(plan, text);
+  const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 2 --epochs 1 --json"));
+  ASSERT_EQ(run.code, 0) << run.error << run.output;
+  const auto json = nlohmann::json::parse(run.output);
+  EXPECT_EQ(json["tolerance"], 1e-2);
+  EXPECT_GT(json["runs"][0]["apart"], 1e-5);
+}
+
 // What [distribute] of a plan says is what happens: how many have which rows, and the messages of gradients,
 // however many, change no bit.
 TEST(Distribute, SlowAPlanSaysWhereItTrainsAndHow) {

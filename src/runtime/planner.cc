@@ -110,15 +110,22 @@ class Planner {
   }
 
   // Operands and results of a collective that works in place lie one behind the other in memory that other
-  // ranks reach. An operand that is read later, or that a collective before needs, is copied there.
+  // ranks reach. An operand that is read later, or that another collective sends, is copied there.
   void reserve_exchange() {
-    for (uint32_t unit = 0; unit < end_ && options_.fast_kernels; ++unit) {
+    if (!options_.fast_kernels) return;
+    std::unordered_map<ValueId, int> senders;
+    for (uint32_t unit = 0; unit < end_; ++unit) {
+      const Node& node = graph_.node(units_.nodes_of(unit)[0]);
+      for (uint32_t i = 0; i < node.input_count && is_collective(*node.op); ++i)
+        ++senders[units_.read_from(graph_, node, i)];
+    }
+    for (uint32_t unit = 0; unit < end_; ++unit) {
       const Node& node = graph_.node(units_.nodes_of(unit)[0]);
       if (!exchanges_in_place(*node.op)) continue;
       exchange_of_[unit] = plan_->exchange_bytes;
       for (uint32_t i = 0; i < node.input_count; ++i) {
         const ValueId root = units_.read_from(graph_, node, i);
-        if (!is_input(root) && !constant_of(root) && last_use_[root] == unit)
+        if (!is_input(root) && !constant_of(root) && last_use_[root] == unit && senders[root] == 1)
           exchange_.try_emplace(root, plan_->exchange_bytes);
         exchange_[node.first_result + i] = plan_->exchange_bytes;
         plan_->exchange_bytes += exchange_room(bytes(root));
