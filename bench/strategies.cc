@@ -7,7 +7,8 @@
 //             mirrored     two devices of one thread
 //             multiworker  one thread in each process that `espalier launch` starts
 //             overlapped   so, what a step of them waits for the sums of gradients
-//             at_once      the same where all gradients are one message
+//             blocking     the same where each collective is done as it begins
+//             narrow       overlapped, by gradients in bf16
 //             overhead     what a step of two workers spends on others besides its gradients
 #include <dirent.h>
 
@@ -25,6 +26,7 @@
 
 #include "cli/workload_models.h"
 #include "dist/rows.h"
+#include "dist/worker.h"
 #include "espalier/espalier.h"
 #include "runtime/profile.h"
 #include "step_overhead.h"
@@ -215,17 +217,48 @@ bool run_multiworker(const Workload& workload, double seconds) {
   return report(workload, "multiworker", trained, more);
 }
 
-// What a step waits for others, and does for them: its collectives begin as soon as their gradients are
-// there, or all gradients are one message behind the last of them.
-bool run_exposed(const Workload& workload, double seconds, std::string_view strategy,
-                 const strategy::MultiWorkerOptions& options) {
+// Collectives that are done as they begin: what there would be without overlap.
+class Blocking final : public Communicator {
+ public:
+  explicit Blocking(Communicator& of) : of_(of) {}
+  int rank() const override { return of_.rank(); }
+  int world() const override { return of_.world(); }
+  uint32_t any(uint32_t bits) override { return of_.any(bits); }
+  std::shared_ptr<std::byte[]> allocate(size_t bytes) override { return of_.allocate(bytes); }
+  uint64_t start(const Collective& what, std::byte* data, std::byte* out) override {
+    run_collective(of_, what, data, out, RunContext::current().pool);
+    return 0;
+  }
+  void done(uint64_t, ThreadPool&) override {}
+  void stage(Stage stage, int64_t number) override { of_.stage(stage, number); }
+  void abort(std::string_view why) override { of_.abort(why); }
+
+ private:
+  Communicator& of_;
+};
+
+// What a step waits for others, and does for them.
+bool run_exposed(const Workload& workload, double seconds, std::string_view name, bool overlap,
+                 std::string_view compress = "none") {
   set_threads(1);
-  const strategy::MultiWorkerMirrored workers(options);
+  const std::shared_ptr<Worker> worker = Worker::from_environment();
+  if (!worker) {
+    std::fprintf(stderr, "bench_strategies: %s is for workers that espalier launch starts\n", name.data());
+    return false;
+  }
+  Blocking blocking(worker->communicator());
+  const RunContext context(
+      {.threads = 1,
+       .communicator = overlap ? &worker->communicator() : static_cast<Communicator*>(&blocking)});
+  const RunScope in(context);
+  // Messages small enough that these models have several, the last of them a small one.
+  const strategy::MultiWorkerMirrored workers(
+      {.first_bucket = size_t{128} << 10, .bucket = size_t{512} << 10, .compress = std::string(compress)});
   const auto scope = workers.scope();
   Training training(workload);
   const double before = training.loss();
   double exposed = 0, all = 0;
-  int64_t collectives = 0;
+  int collectives = 0;
   for (const StepProfile& step : training.profile(seconds)) {
     const double each = step.seconds / static_cast<double>(step.runs);
     all += each;
@@ -234,19 +267,21 @@ bool run_exposed(const Workload& workload, double seconds, std::string_view stra
     ++collectives;
   }
   const bool fell = training.loss() < before;
-  if (workers.worker() == 0)
+  if (worker->communicator().rank() == 0)
     std::printf(
         "{\"peer\": \"espalier\", \"workload\": \"%s\", \"strategy\": \"%s\", \"dtype\": \"f32\", "
-        "\"value\": %.1f, \"unit\": \"us exposed\", \"step_us\": %.1f, \"collective_steps\": %lld}\n",
-        workload.name.data(), strategy.data(), exposed * 1e6, all * 1e6, static_cast<long long>(collectives));
+        "\"value\": %.1f, \"unit\": \"us exposed\", \"step_us\": %.1f, \"collectives\": %d}\n",
+        workload.name.data(), name.data(), exposed * 1e6, all * 1e6, collectives / 2);
   return fell;
 }
 bool run_overlapped(const Workload& workload, double seconds) {
-  return run_exposed(workload, seconds, "overlapped", {});
+  return run_exposed(workload, seconds, "overlapped", true);
 }
-bool run_at_once(const Workload& workload, double seconds) {
-  constexpr size_t kAll = size_t{1} << 30;
-  return run_exposed(workload, seconds, "at_once", {.first_bucket = kAll, .bucket = kAll});
+bool run_blocking(const Workload& workload, double seconds) {
+  return run_exposed(workload, seconds, "blocking", false);
+}
+bool run_narrow(const Workload& workload, double seconds) {
+  return run_exposed(workload, seconds, "narrow", true, "bf16");
 }
 
 bool run_overhead(const Workload& workload, double seconds) {
@@ -286,7 +321,8 @@ constexpr struct {
                    {"mirrored", run_mirrored},
                    {"multiworker", run_multiworker},
                    {"overlapped", run_overlapped},
-                   {"at_once", run_at_once}};
+                   {"blocking", run_blocking},
+                   {"narrow", run_narrow}};
 
 }  // namespace
 
@@ -306,7 +342,7 @@ int main(int argc, char** argv) {
   if (!known || !(seconds > 0)) {
     std::fprintf(stderr,
                  "usage: bench_strategies [mlp|cnn|char_gpt "
-                 "one|mirrored|multiworker|overlapped|at_once|overhead [SECONDS]]\n");
+                 "one|mirrored|multiworker|overlapped|blocking|narrow|overhead [SECONDS]]\n");
     return 2;
   }
   return sane ? 0 : 1;

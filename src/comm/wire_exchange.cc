@@ -77,10 +77,16 @@ bool WireExchange::is_short(CallKind kind, const Collective& what) const {
   return what.count * what.element * ranks <= kPayload;
 }
 
+bool WireExchange::is_direct(CallKind kind, const Collective& what) const {
+  constexpr size_t kMost = size_t{4} << 20;
+  return hosts_.hosts() == 2 && kind == CallKind::kAllReduce && what.count * what.element <= kMost;
+}
+
 ElementRange WireExchange::part_of(int host, CallKind kind, const Collective& what) const {
   const auto first = static_cast<size_t>(hosts_.first(host)),
              last = first + static_cast<size_t>(hosts_.sizes[static_cast<size_t>(host)]);
   if (kind == CallKind::kAllGather) return {first * what.count, last * what.count};
+  if (is_direct(kind, what)) return {0, what.count};
   if (kind == CallKind::kReduceScatter) {
     const size_t part = what.count / static_cast<size_t>(hosts_.world());
     return {first * part, last * part};
@@ -273,13 +279,13 @@ void WireExchange::combine(WireJob& job) {
           host == host_ ? to : received(job, host) + (begin - own.begin) * element;
     job.what.reduce(to, from.data(), hosts_.hosts(), count);
   }
-  if (job.kind == CallKind::kAllReduce)
+  if (job.kind == CallKind::kAllReduce && !is_direct(job.kind, job.what))
     for_others([&](int host) { send(job.sends, host, job, kResult, job.data + own.begin * element, bytes); });
 }
 
 // Into memory that is no longer sent.
 void WireExchange::take(WireJob& job) {
-  if (job.kind != CallKind::kAllReduce) return;
+  if (job.kind != CallKind::kAllReduce || is_direct(job.kind, job.what)) return;
   for_others([&](int host) {
     const ElementRange part = part_of(host, job.kind, job.what);
     receive(job.results, host, job, kResult, job.data + part.begin * job.what.element,
@@ -330,10 +336,12 @@ WireExchange::Progress WireExchange::advance(WireJob& job) {
       }
       case Stage::kGive:
         job.given = job.sends.size();
-        combine(job);
+        if (!is_direct(job.kind, job.what)) combine(job);
         job.stage = Stage::kGiven;
         break;
       case Stage::kGiven:
+        // What is sent as a whole is written to when it has gone.
+        if (is_direct(job.kind, job.what)) combine(job);
         take(job);
         job.stage = Stage::kTake;
         break;

@@ -83,6 +83,9 @@ class WireExchange {
   static constexpr uint64_t kAhead = 4;  // announcements that are received before they are due
 
   bool is_short(CallKind kind, const Collective& what) const;
+  // Whether two hosts give each other all they have, and each adds up all of it: the bytes of a part each,
+  // and half the way there and back. Of what is long the adding up would take longer than that.
+  bool is_direct(CallKind kind, const Collective& what) const;
   // Elements that `host` works on: of kAllGather what it gives.
   ElementRange part_of(int host, CallKind kind, const Collective& what) const;
   WireAnnouncement& announced(int host, uint64_t sequence);

@@ -38,6 +38,14 @@ class WireLoop {
   class End final : public Wire {
    public:
     End(WireLoop& loop, int rank) : loop_(loop), rank_(rank) {}
+    // What it has not sent or received meets nobody any more.
+    ~End() override {
+      const std::lock_guard<std::mutex> lock(loop_.mutex_);
+      std::erase_if(loop_.sends_, [&](const auto& entry) { return std::get<0>(entry.first) == rank_; });
+      std::erase_if(loop_.receives_, [&](const auto& entry) { return std::get<1>(entry.first) == rank_; });
+    }
+    End(const End&) = delete;
+    End& operator=(const End&) = delete;
     int rank() const override { return rank_; }
     int world() const override { return loop_.world_; }
     std::string name() const override { return "a loop"; }
