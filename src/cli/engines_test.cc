@@ -52,7 +52,9 @@ class Engines : public testing::Test {
                flags, " -- ", program);
   }
 
-  const std::string folder_ = folder_to_launch("engines");
+  // Tests run beside each other.
+  const std::string folder_ =
+      folder_to_launch(cat("engines-", testing::UnitTest::GetInstance()->current_test_info()->name()));
   const std::string wanted_ = [&] {
     const Outcome run = call_shell(cat(build_folder(), "/espalier train ", folder_,
                                        "/plan.toml --deterministic --force --model ", folder_, "/one"));

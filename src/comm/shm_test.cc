@@ -134,7 +134,9 @@ TEST(SharedRanks, SlowOneIsKilledAndOthersEnd) {
                 }),
                 "comm.verdict: rank 2 ended by signal 9");
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(30 + 7 * round));
+    for (int rank = 0; rank < 4; ++rank)
+      while (ranks.board->records(rank).size() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(7 * round));
     ::kill(ranks.children[2], SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
     EXPECT_EQ(::waitpid(ranks.children[0], nullptr, WNOHANG), 0) << "it has not waited";

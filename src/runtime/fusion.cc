@@ -1,5 +1,8 @@
 #include "runtime/fusion.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "ir/attribute_reader.h"
 #include "ir/constant.h"
 #include "kernels/kernels.h"
@@ -69,29 +72,35 @@ void lay_out_nodes(Units& units) {
   }
 }
 
-// What no step that may fail needs comes after the last of them: it may write where others read. Each part
+// What no step that may fail needs comes after the last of them: it may write where others read. What one of
+// them needs comes before what the next one needs, so that a collective begins as soon as it can. Each part
 // keeps its order.
 void put_fences_first(const Graph& graph, Units& units) {
   const auto count = static_cast<uint32_t>(units.count());
-  std::vector<bool> before(count);
+  // The first fence, as a unit, that needs a unit; kNone: no one does.
+  std::vector<uint32_t> needed_by(count, kNone);
   bool any = false;
   for (uint32_t unit = count; unit-- > 0;) {
-    if (may_fail(graph, graph.node(units.nodes_of(unit)[0]))) any = before[unit] = true;
-    if (!before[unit]) continue;
+    if (may_fail(graph, graph.node(units.nodes_of(unit)[0]))) {
+      any = true;
+      needed_by[unit] = std::min(needed_by[unit], unit);
+    }
+    if (needed_by[unit] == kNone) continue;
     for_each_read(graph, units, unit, [&](ValueId value, bool) {
       const NodeId producer = graph.producer(value);
-      if (producer != kNone && units.unit_of[producer] != kNone) before[units.unit_of[producer]] = true;
+      if (producer == kNone || units.unit_of[producer] == kNone) return;
+      uint32_t& fence = needed_by[units.unit_of[producer]];
+      fence = std::min(fence, needed_by[unit]);
     });
   }
   if (!any) return;
-  std::vector<uint32_t> place(count);
+  std::vector<uint32_t> order(count), place(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](uint32_t unit) { return needed_by[unit]; });
   std::vector<UnitKind> kinds;
-  for (const bool part : {true, false}) {
-    for (uint32_t unit = 0; unit < count; ++unit) {
-      if (before[unit] != part) continue;
-      place[unit] = static_cast<uint32_t>(kinds.size());
-      kinds.push_back(units.kinds[unit]);
-    }
+  for (const uint32_t unit : order) {
+    place[unit] = static_cast<uint32_t>(kinds.size());
+    kinds.push_back(units.kinds[unit]);
   }
   units.kinds = std::move(kinds);
   for (uint32_t& unit : units.unit_of) {
