@@ -112,8 +112,9 @@ std::string choose_engine(LaunchFlags& flags) {
   if (engine == "shm") return "engine: shm (one host)";
   if (std::string why; !has_wire(engine, &why)) throw RunError("comm.engine", why);
   if (engine == "mpi") {
-    // One process, which starts them.
+    // One process, which starts them; over hosts it has children that start ranks there.
     flags.launch.program = mpirun_words(flags.launch);
+    if (hosts == 0) flags.launch.starter = "mpirun";
     flags.launch.ranks = 1;
     flags.launch.hosts.clear();
     flags.launch.prefix = false;

@@ -12,6 +12,7 @@
 #include "cli/common.h"
 #include "cli/near_files.h"
 #include "dist/replicas.h"
+#include "dist/worker.h"
 #include "espalier/strategy.h"
 
 namespace espalier::cli {
@@ -29,6 +30,7 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
     throw ValueError("distribute.devices",
                      cat("devices are of the strategy mirrored, and it is ", plan.strategy),
                      "--strategy mirrored");
+  Worker::on_warning([](const std::string& text) { say_aside(cat("espalier: warning: ", text, "\n")); });
   if (plan.strategy == "multiworker")
     return strategy::MultiWorkerMirrored(
         {.audit_steps = plan.audit_steps, .first_bucket = first, .bucket = next, .compress = plan.compress});

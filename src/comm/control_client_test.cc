@@ -205,6 +205,9 @@ TEST(ControlClient, MoreStrangersThanThereIsRoomForLeaveRoomForRanks) {
   std::thread other([&] { EXPECT_NO_THROW(second->describe({{"a", "b"}})); });
   EXPECT_NO_THROW(first->describe({{"a", "b"}}));
   other.join();
+  // Those for whom there is no room hear of it, and so does the log.
+  EXPECT_TRUE(comes_true([&] { return server.warnings().size() >= 5; }));
+  EXPECT_EQ(server.warnings()[0], "a stranger was refused: others came before it had said who it is");
 }
 
 TEST(ControlClient, ASignalReachesAll) {

@@ -201,8 +201,13 @@ void ControlCoordinator::refuse(int link, std::string_view why) {
   send(link, {ControlMessage::Refused{std::string(why)}});
   actions_.emplace_back(ControlAction::Close{link});
   // Somebody who comes again and again is not to fill the log.
-  if (++refused_ <= kStrangersNamed)
+  if (++refused_ <= kStrangersNamed) {
     actions_.emplace_back(ControlAction::Warn{cat("a stranger was refused: ", why)});
+  } else if (refused_ == next_told_) {
+    actions_.emplace_back(
+        ControlAction::Warn{cat(refused_, " strangers have been refused; the last: ", why)});
+    next_told_ *= 10;
+  }
 }
 
 void ControlCoordinator::report(Rank& rank, const StageReport& at) {

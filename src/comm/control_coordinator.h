@@ -169,7 +169,7 @@ class ControlCoordinator {
   std::map<int, int> rank_of_;       // links
   std::vector<Host> hosts_;
   std::map<int, int> host_of_;  // links
-  int refused_ = 0;
+  int refused_ = 0, next_told_ = 50;
   // The clock, but for times in which nobody called.
   double time_ = 0;
   std::optional<double> last_;

@@ -116,6 +116,18 @@ TEST(ControlJoining, StrangersAreRefusedAndNamed) {
   EXPECT_EQ(run.text(), "none");
 }
 
+TEST(ControlJoining, ManyStrangersAreFewLines) {
+  ScriptedRun run(1);
+  for (int link = 100; link < 700; ++link) run.coordinator.connected(link, run.now);
+  run.pass(5.2, {{0, in_step(1, 1)}});
+  EXPECT_EQ(run.closed.size(), 600u);
+  ASSERT_EQ(run.warnings.size(), 7u);
+  EXPECT_EQ(run.warnings[4], "a stranger was refused: it does not say who it is");
+  EXPECT_EQ(run.warnings[5], "50 strangers have been refused; the last: it does not say who it is");
+  EXPECT_EQ(run.warnings[6], "500 strangers have been refused; the last: it does not say who it is");
+  EXPECT_EQ(run.text(), "none");
+}
+
 TEST(ControlJoining, ASignalIsPassedOnOnce) {
   ScriptedRun run(3);
   for (const int rank : {1, 0, 1}) run.say(rank, {Message::Preempted{SIGTERM}});

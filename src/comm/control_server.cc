@@ -56,8 +56,9 @@ void ControlServer::serve() {
   act();
 }
 
+// Those who come faster than they are taken do not keep it from its ranks.
 void ControlServer::accept_all() {
-  while (true) {
+  for (int i = 0; i < most_links_; ++i) {
     ControlFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) return;
     make_room();
@@ -80,7 +81,9 @@ void ControlServer::make_room() {
     const int number = first->first;
     read(number);
     act();
-    if (links_.contains(number) && !coordinator_.is_known(number)) drop(number);
+    if (!links_.contains(number) || coordinator_.is_known(number)) continue;
+    coordinator_.garbled(number, "others came before it had said who it is", now());
+    act();
   }
 }
 

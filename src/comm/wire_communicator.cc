@@ -10,6 +10,7 @@
 
 #include "base/float_environment.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "base/thread_pool.h"
 #include "comm/board_writer.h"
 #include "comm/calls.h"
@@ -29,6 +30,14 @@ std::string text_of(const WireJob& job) {
 
 }  // namespace
 
+// Of the thread and whoever waits for it, who may go first.
+struct WireCommunicator::Joining {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool over = false, abandoned = false;
+  std::exception_ptr refused;
+};
+
 WireCommunicator::WireCommunicator(std::shared_ptr<BoardLayout> layout, WirePlace place)
     : layout_(std::move(layout)),
       board_(std::make_shared<Board>(layout_)),
@@ -39,13 +48,60 @@ WireCommunicator::WireCommunicator(std::shared_ptr<BoardLayout> layout, WirePlac
     throw ValueError("comm.segments",
                      cat("rank ", place_.rank, " has come already; ranks that start again need a new board"));
   stage(Stage::kStart, 0);
-  thread_ = std::thread([this] { run(); });
+  const auto joining = std::make_shared<Joining>();
+  thread_ = std::thread([this, joining, connect = place_.connect] {
+    const FloatEnvironment environment;
+    // Sockets of engines break. That is an error of theirs, in their threads, too, which inherit this.
+    sigset_t broken;
+    ::sigemptyset(&broken);
+    ::sigaddset(&broken, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &broken, nullptr);
+    std::unique_ptr<Wire> wire;
+    std::exception_ptr refused;
+    try {
+      if (connect) wire = connect();
+    } catch (...) {
+      refused = std::current_exception();
+    }
+    {
+      const std::lock_guard<std::mutex> lock(joining->mutex);
+      // Nobody is left to end it.
+      if (joining->abandoned) return static_cast<void>(wire.release());
+      joining->refused = refused;
+      joining->over = true;
+      joining->changed.notify_all();
+    }
+    if (!refused) run(std::move(wire));
+  });
+  wait_for(*joining);
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return connected_ || refused_; });
   if (!refused_) return;
   lock.unlock();
   thread_.join();
   std::rethrow_exception(refused_);
+}
+
+void WireCommunicator::wait_for(Joining& joining) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration<double>(place_.join_within);
+  std::unique_lock<std::mutex> lock(joining.mutex);
+  for (; !joining.over; joining.changed.wait_for(lock, kLook)) {
+    if (place_.join_within <= 0) continue;
+    const bool is_late = Clock::now() >= until;
+    if (!is_late && layout_->given_up.load() == 0) continue;
+    joining.abandoned = true;
+    thread_.detach();
+    if (const std::string verdict = board_->verdict(); !verdict.empty())
+      throw RunError("comm.verdict", verdict);
+    throw RunError("comm.join", cat("rank ", place_.rank, " of ", layout_->world,
+                                    " cannot join: its engine has not found the others in ",
+                                    plain_number(place_.join_within), " s"));
+  }
+  lock.unlock();
+  if (!joining.refused) return;
+  thread_.join();
+  std::rethrow_exception(joining.refused);
 }
 
 WireCommunicator::~WireCommunicator() {
@@ -210,15 +266,9 @@ void WireCommunicator::fail(const std::string& rule, const std::string& what) {
   if (place_.inner) place_.inner->abort(what);
 }
 
-void WireCommunicator::run() {
-  const FloatEnvironment environment;
-  // Sockets of engines break. That is an error of theirs, in their threads, too, which inherit this.
-  sigset_t broken;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &broken, nullptr);
+void WireCommunicator::run(std::unique_ptr<Wire> made) {
   try {
-    std::unique_ptr<Wire> wire = place_.connect ? place_.connect() : nullptr;
+    std::unique_ptr<Wire> wire = std::move(made);
     const bool speaks = wire && place_.rank == place_.hosts.first(host_) && place_.hosts.hosts() > 1;
     std::vector<int> peers = place_.peers;
     for (int host = static_cast<int>(peers.size()); host < place_.hosts.hosts(); ++host)

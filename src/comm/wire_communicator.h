@@ -31,6 +31,9 @@ struct WirePlace {
   // Gives the wire, on the thread that uses it; empty where this rank needs none. What it raises comes to
   // whoever makes the communicator.
   std::function<std::unique_ptr<Wire>()> connect = {};
+  // Seconds after which connect() is given up, and before that by a verdict, though it has not come back: its
+  // thread is left behind, so that all that it uses is its own. 0: it comes back in any case.
+  double join_within = 0;
   // The rank of each host on the wire; empty: their numbers.
   std::vector<int> peers = {};
   // How long a verdict is waited for where the wire breaks, which says who broke it: seconds.
@@ -45,7 +48,8 @@ struct WirePlace {
 // One thread calls it; abort() may be any.
 class WireCommunicator final : public Communicator {
  public:
-  // `board` has a block for each rank of the world, of which this one writes its own.
+  // `board` has a block for each rank of the world, of which this one writes its own. Raises what connect()
+  // does, RunError[comm.join] after join_within, [comm.verdict].
   WireCommunicator(std::shared_ptr<BoardLayout> board, WirePlace place);
   // With collectives that are not done it is an abort().
   ~WireCommunicator() override;
@@ -86,8 +90,11 @@ class WireCommunicator final : public Communicator {
   [[noreturn]] void raise_failure();
   void tell(Command command);
 
+  struct Joining;
+  void wait_for(Joining& joining);
+
   // Of the thread.
-  void run();
+  void run(std::unique_ptr<Wire> wire);
   void serve();
   void begin_on_host(Call& call);
   void end_on_host(Call& call);

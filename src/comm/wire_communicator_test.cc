@@ -1,6 +1,7 @@
 #include "comm/wire_communicator.h"
 
 #include <deque>
+#include <future>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -247,6 +248,23 @@ TEST(WiredRanks, AWireThatCannotBeMadeIsToldAtOnce) {
                       }});
   });
   EXPECT_EQ(error, "comm.join: nobody is there");
+}
+
+TEST(WiredRanks, AnEngineThatDoesNotComeBackIsLeftBehind) {
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  const auto error = [&](double within, bool is_given_up) {
+    const auto board = board_of_process(2);
+    WirePlace place{.rank = 0, .hosts = {{1, 1}}};
+    place.connect = [ended]() -> std::unique_ptr<Wire> { return ended.wait(), nullptr; };
+    place.join_within = within;
+    if (is_given_up) Board(board).abort("rank 1 is gone");
+    return error_of([&] { WireCommunicator(board, place); });
+  };
+  EXPECT_EQ(error(0.3, false),
+            "comm.join: rank 0 of 2 cannot join: its engine has not found the others in 0.3 s");
+  EXPECT_EQ(error(1000, true), "comm.verdict: rank 1 is gone");
+  end.set_value();
 }
 
 TEST(WiredRanks, WhatTheyDoStandsOnTheBoard) {

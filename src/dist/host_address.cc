@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -51,6 +52,19 @@ std::string address_of_interface(const std::string& name) {
                                            " is no interface with an address here, and no address "
                                            "of one; there ",
                                            known.empty() ? "is none" : cat("are ", known)));
+}
+
+std::string network_of_interface(const std::string& name) {
+  const std::string address = address_of_interface(name);
+  if (has_interface(name)) return name;
+  const auto interfaces = all_interfaces();
+  for (const ifaddrs* at = interfaces.get(); at; at = at->ifa_next) {
+    if (numbers_of(at->ifa_addr) != address) continue;
+    if (at->ifa_addr->sa_family != AF_INET || !at->ifa_netmask) return at->ifa_name;
+    const auto* mask = reinterpret_cast<const sockaddr_in*>(at->ifa_netmask);
+    return cat(address, "/", std::popcount(mask->sin_addr.s_addr));
+  }
+  return name;
 }
 
 bool has_interface(const std::string& name) { return ::if_nametoindex(name.c_str()) != 0; }

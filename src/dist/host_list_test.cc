@@ -142,6 +142,10 @@ TEST(AgentOrders, OthersAreRefused) {
 TEST(HostAddress, OfThisHost) {
   EXPECT_EQ(address_of_interface("127.0.0.1"), "127.0.0.1");
   EXPECT_EQ(address_of_interface("lo"), "127.0.0.1");
+  EXPECT_EQ(network_of_interface("127.0.0.1"), "127.0.0.1/8");
+  EXPECT_EQ(network_of_interface("lo"), "lo");
+  EXPECT_NE(error_of_hosts([] { network_of_interface("192.0.2.77"); }).find("--interface 192.0.2.77 is no"),
+            std::string::npos);
   EXPECT_EQ(address_towards("127.0.0.1"), "127.0.0.1");
   EXPECT_TRUE(has_interface("lo"));
   EXPECT_FALSE(has_interface("lo0x"));

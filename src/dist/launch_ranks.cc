@@ -4,6 +4,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "comm/control_board.h"
 #include "comm/control_text.h"
@@ -11,6 +12,8 @@
 
 namespace espalier {
 namespace {
+
+constexpr double kLookAtStarter = 1;  // seconds
 
 // Of each rank, a line.
 std::string last_collectives(const Board& board) {
@@ -57,6 +60,7 @@ LaunchRanks::LaunchRanks(const LaunchOptions& options, const std::string& file, 
 void LaunchRanks::started(int rank, int64_t pid) {
   control_.started(rank, pid);
   tally_.started(rank, pid);
+  starter_ = static_cast<pid_t>(pid);
 }
 
 void LaunchRanks::ended(int rank, const ProcessEnd& end, const std::optional<StageReport>& last) {
@@ -71,6 +75,7 @@ void LaunchRanks::run(LaunchSignals& signals) {
     control_.serve();
     host_->look_after();
     hear();
+    watch_starter();
   }
   see_ranks();
   host_->finish();
@@ -116,6 +121,16 @@ void LaunchRanks::hear() {
   if (tally_.any_failed() && control_.joined() == 0) host_->end(std::chrono::seconds(0));
 }
 
+void LaunchRanks::watch_starter() {
+  const double now = posix_env().steady_seconds();
+  if (options_.starter.empty() || !stuck_.empty() || now < look_at_) return;
+  look_at_ = now + kLookAtStarter;
+  watch_.see(has_running_children(starter_), host_->has_output_left(), now);
+  if (!watch_.is_stuck(now)) return;
+  stuck_ = watch_.text(options_.starter, starter_);
+  host_->end(std::chrono::seconds(0));
+}
+
 void LaunchRanks::see_ranks() {
   tally_.see([&](int rank, LaunchRecord::Rank& record) {
     if (const auto at = report_of(host_->board(), rank)) record.doing = stage_text(*at);
@@ -124,8 +139,13 @@ void LaunchRanks::see_ranks() {
 }
 
 LaunchRecord LaunchRanks::record() const {
-  return tally_.record(
+  LaunchRecord out = tally_.record(
       control_.verdict(), [&](int rank) { return host_->last_lines(rank); }, last_collectives_);
+  if (!stuck_.empty()) {
+    out.failure = stuck_ + host_->last_lines(0);
+    out.code = kVerdictStatus;
+  }
+  return out;
 }
 
 }  // namespace espalier

@@ -10,6 +10,7 @@
 #include "dist/launch_signals.h"
 #include "dist/launch_start.h"
 #include "dist/launch_tally.h"
+#include "dist/starter_watch.h"
 
 namespace espalier {
 
@@ -31,6 +32,7 @@ class LaunchRanks final : public LaunchStart, private HostListener {
   void forward(int number);
   void hear();
   void see_ranks();
+  void watch_starter();
 
   const LaunchOptions& options_;
   const std::string run_, secret_;
@@ -38,6 +40,10 @@ class LaunchRanks final : public LaunchStart, private HostListener {
   LaunchTally tally_;
   std::string last_collectives_;  // when the run was given up
   std::unique_ptr<HostRanks> host_;
+  pid_t starter_ = -1;
+  StarterWatch watch_;
+  double look_at_ = 0;
+  std::string stuck_;  // why the starter was ended
 };
 
 }  // namespace espalier

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "base/format.h"
 #include "base/thread_pool.h"
+#include "dist/host_address.h"
 #include "dist/host_list.h"
 #include "dist/launch_process.h"
 
@@ -22,6 +25,18 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options) {
   add({program_file("mpirun"), "-n", cat(options.ranks), "--bind-to", "none"});
   if (::geteuid() == 0) add({"--allow-run-as-root"});
   if (!options.hosts.empty()) add({"--host", to_string(options.hosts)});
+  // What the user says to Open MPI counts; on one host nobody else has to reach it.
+  const auto choose = [&](const char* name, const std::string& value) {
+    if (!std::getenv(cat("OMPI_MCA_", name).c_str())) add({"--mca", name, value});
+  };
+  if (options.hosts.empty()) {
+    choose("oob_tcp_if_include", "lo");
+    choose("btl", "self,vader");
+  } else if (!options.interface.empty()) {
+    const std::string network = network_of_interface(options.interface);
+    choose("oob_tcp_if_include", network);
+    choose("btl_tcp_if_include", network);
+  }
   if (options.hosts.empty() && options.ranks > default_threads())
     add({"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   if (options.prefix) add({"--tag-output"});

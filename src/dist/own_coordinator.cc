@@ -13,8 +13,10 @@ constexpr std::chrono::seconds kLastRanks{5};
 
 }  // namespace
 
-OwnCoordinator::OwnCoordinator(const std::string& address, int world, std::string secret, std::string id)
+OwnCoordinator::OwnCoordinator(const std::string& address, int world, std::string secret, std::string id,
+                               std::function<void(const std::string&)> warn)
     : server_(address, {.world = world, .secret = std::move(secret), .id = std::move(id)}),
+      warn_(std::move(warn)),
       thread_([this] { run(); }) {}
 
 OwnCoordinator::~OwnCoordinator() {
@@ -28,7 +30,11 @@ void OwnCoordinator::run() {
     pollfd ready{server_.descriptor(), POLLIN, 0};
     ::poll(&ready, 1, kServeMilliseconds);
     server_.serve();
-    server_.take_news();  // ranks have been told; whoever wants to know more reads their errors
+    // Of what else there is ranks have been told.
+    for (const ControlAction& news : server_.take_news()) {
+      if (const auto* warning = std::get_if<ControlAction::Warn>(&news.is); warning && warn_)
+        warn_(warning->text);
+    }
     if (!ends_) continue;
     if (until == Clock::time_point::max()) until = Clock::now() + kLastRanks;
     if (server_.ranks_here() == 0 || Clock::now() >= until) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -11,8 +12,10 @@ namespace espalier {
 
 class OwnCoordinator {
  public:
-  // Listens at `address` (comm/control_socket.h) from here on. Raises what listen_at() does.
-  OwnCoordinator(const std::string& address, int world, std::string secret, std::string id);
+  // Listens at `address` (comm/control_socket.h) from here on; `warn` hears on another thread whom it
+  // refuses, and which ranks do not go on. Raises what listen_at() does.
+  OwnCoordinator(const std::string& address, int world, std::string secret, std::string id,
+                 std::function<void(const std::string&)> warn = {});
   // Serves until no rank is connected any more, at most 5 s.
   ~OwnCoordinator();
   OwnCoordinator(const OwnCoordinator&) = delete;
@@ -23,6 +26,7 @@ class OwnCoordinator {
  private:
   void run();
   ControlServer server_;
+  const std::function<void(const std::string&)> warn_;
   std::atomic<bool> ends_{false};
   std::thread thread_;
 };

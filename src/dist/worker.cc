@@ -33,6 +33,7 @@ std::atomic<int> go_signal{0};
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLook{50};
 std::atomic<bool> has_worker{false};
+std::function<void(const std::string&)> warn_of_run;
 // How long ranks of other launchers look for rank 0, and without a word of the launcher for one that stalls.
 constexpr std::chrono::seconds kMeeting{60};
 constexpr double kStallAfter = 300;
@@ -102,6 +103,8 @@ std::shared_ptr<Worker> Worker::made(const std::function<Worker*()>& make) {
     throw;
   }
 }
+
+void Worker::on_warning(std::function<void(const std::string&)> warn) { warn_of_run = std::move(warn); }
 
 std::shared_ptr<Worker> Worker::from_environment() {
   const auto says = [](const char* name) { return variable_of_environment(name).has_value(); };
@@ -196,7 +199,8 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
   const std::string secret =
       variable_of_environment("ESPALIER_SECRET")
           .value_or(sha256_of(cat(place.coordinator, " ", place.job, " ", ::getuid())));
-  if (rank_ == 0) coordinator_ = std::make_unique<OwnCoordinator>(address, world_, secret, place.job);
+  if (rank_ == 0)
+    coordinator_ = std::make_unique<OwnCoordinator>(address, world_, secret, place.job, warn_of_run);
   const std::shared_ptr<BoardLayout> board = board_of_process(world_);
   board_ = std::make_shared<Board>(board);
   const ControlMember::Options member{
@@ -243,7 +247,9 @@ void Worker::join_by(const std::string& engine, WirePlace place, const std::stri
     stall_after = std::strtod(said->c_str(), nullptr);
   ControlKeys keys(*control_);
   if (all || speaks) {
-    place.connect = [&, rank = all ? rank_ : host, world = all ? world_ : place.hosts.hosts()] {
+    // MPI may stay in its first call for ever, and needs no keys.
+    if (all) place.join_within = ControlKeys::kJoin;
+    place.connect = [=, &keys, rank = all ? rank_ : host, world = all ? world_ : place.hosts.hosts()] {
       // Verdicts come before it: who waits for a rank that is slow is not cut off.
       return load_wire(engine, {.rank = rank,
                                 .world = world,
