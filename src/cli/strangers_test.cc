@@ -244,6 +244,8 @@ TEST_F(Strangers, SlowRanksOfMpirunJoinInSpiteOfThem) {
 TEST_F(Strangers, SlowAnMpirunThatWaitsForThemIsEnded) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   for (const Visit visit : kVisits) {
+    // PMIx needs more than a minute for those who say nothing: ESPALIER_STRANGERS=all.
+    if (visit == kVisits[2] && !std::getenv("ESPALIER_STRANGERS")) continue;
     SCOPED_TRACE(to_string(visit));
     const Visited run =
         visited(cat(build_folder(), "/espalier launch -n 3 --engine mpi -- ", late_mpi_rank(2)), visit, 3);
