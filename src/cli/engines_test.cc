@@ -209,6 +209,51 @@ TEST_F(Engines, SlowSeededFaultsOverHostsAreNamedExactly) {
   EXPECT_EQ(call_shell(cat("pgrep -fc '[e]spalier train ", folder_, "/'")).output, "0\n");
 }
 
+// Twelve, or ESPALIER_CHAOS_RUNS, where mpirun starts the ranks: rank 0 has the coordinator, which knows of
+// ends that a connection broke, and of its own loss nothing. Each verdict of 99 in 100 names the rank.
+TEST_F(Engines, SlowSeededFaultsUnderMpirunAreNamed) {
+  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
+  const int runs = asked ? std::stoi(asked) : 12;
+  int exact = 0;
+  for (int seed = 0; seed < runs; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    constexpr const char* kKinds[] = {"kill", "throw", "exit", "kill", "stop", "short"};
+    const std::string kind = kKinds[seed % 6];
+    const int world = 2 + below(3), rank = below(world), step = 1 + below(12);
+    const std::string flags = cat("--chaos ", kind == "short" ? "stop" : kind, ":", rank, "@step", step,
+                                  kind == "stop"    ? ":30s"
+                                  : kind == "short" ? ":2s"
+                                                    : "");
+    const Outcome run = call_shell(
+        cat(build_folder(), "/espalier launch -n ", world, " --engine mpi ", flags, " -- ", train()));
+    SCOPED_TRACE(cat("seed ", seed, ": ", world, " ranks ", flags, "\n", run.error));
+    if (kind == "short") {
+      EXPECT_EQ(run.code, 0);
+      EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
+      ++exact;
+      continue;
+    }
+    EXPECT_NE(run.code, 0);
+    // An end without a word looks as a kill does.
+    const std::string ended = rank == 0 ? "espalier: rank 0 is gone" : ") lost its connection before ";
+    const std::string what = kind == "throw"  ? cat(") failed in step ", step, " ")
+                             : kind == "stop" ? rank == 0 ? "" : ") has not been heard of for 5."
+                                              : ended;
+    const std::string who = rank == 0 && kind != "throw" ? "" : cat("espalier: rank ", rank, " (pid ");
+    const size_t at = run.error.find(who);
+    const bool named = at != std::string::npos && run.error.find(what, at) != std::string::npos;
+    exact += named;
+    EXPECT_TRUE(named);
+    for (int other = 0; other < world; ++other)
+      EXPECT_TRUE(other == rank || run.error.find(cat("espalier: rank ", other, " ")) == std::string::npos)
+          << "it names rank " << other;
+  }
+  EXPECT_GE(exact * 100, runs * 99);
+  EXPECT_EQ(call_shell(cat("pgrep -fc '[e]spalier train ", folder_, "/'")).output, "0\n");
+}
+
 TEST_F(Engines, SlowAWorkerWithoutALauncherIsMissed) {
   const int port = free_port();
   const Outcome run = call_shell(together(3, worker_words(folder_), [&](int rank) {

@@ -33,7 +33,7 @@ LaunchRanks::LaunchRanks(const LaunchOptions& options, const std::string& file, 
       run_(start_name(job, restart)),
       secret_(random_name() + random_name()),
       control_(cat("unix:@espalier-", run_), coordination(options, run_, secret_)),
-      tally_(options.ranks) {
+      tally_(options.ranks, options.starter) {
   HostRanks::Options host{.count = options.ranks,
                           .world = options.ranks,
                           .file = file,

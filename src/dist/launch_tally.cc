@@ -39,7 +39,8 @@ bool LaunchTally::ended_as_told(const RunVerdict& verdict) const {
 
 std::string LaunchTally::told(int rank) const {
   const std::string host = of(rank).host.empty() ? std::string() : cat(", host ", of(rank).host);
-  return cat("rank ", rank, " (pid ", of(rank).pid, host, ") ", *of(rank).end);
+  const std::string who = starter_.empty() ? cat("rank ", rank) : starter_;
+  return cat(who, " (pid ", of(rank).pid, host, ") ", *of(rank).end);
 }
 
 LaunchRecord LaunchTally::record(const std::optional<RunVerdict>& verdict,

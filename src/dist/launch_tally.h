@@ -14,7 +14,9 @@ namespace espalier {
 
 class LaunchTally {
  public:
-  explicit LaunchTally(int world) : ranks_(static_cast<size_t>(world)) {}
+  // `starter`: what the only process is, where it is no rank but starts them.
+  explicit LaunchTally(int world, std::string starter = {})
+      : ranks_(static_cast<size_t>(world)), starter_(std::move(starter)) {}
 
   void started(int rank, int64_t pid, const std::string& host = {});
   // `was_told`: to end, by the launcher.
@@ -43,6 +45,7 @@ class LaunchTally {
   std::string told(int rank) const;
 
   std::vector<LaunchRecord::Rank> ranks_;
+  const std::string starter_;
   std::vector<int> failed_;  // by themselves, the earliest first
   std::set<int> forwarded_;  // signals
   int64_t seen_ns_ = 0;

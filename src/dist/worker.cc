@@ -1,5 +1,6 @@
 #include "dist/worker.h"
 
+#include <spawn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,6 +118,7 @@ std::shared_ptr<Worker> Worker::from_environment() {
     if (place.source.empty() || place.world == 1) return nullptr;
     return made([&] {
       std::unique_ptr<Worker> worker(new Worker(place.rank, place.world, std::max(place.local_world, 1)));
+      worker->by_our_launcher_ = false;
       worker->join_cluster(resolved);
       return worker.release();
     });
@@ -296,12 +298,25 @@ void Worker::describe(std::map<std::string, std::string> facts) {
   if (control_) control_->describe(std::move(facts));
 }
 
+// Has this process go on so many seconds later.
+void Worker::continue_behind(double seconds) {
+  const std::string command = cat("exec < /dev/null > /dev/null 2>&1; n=", static_cast<int64_t>(seconds * 10),
+                                  "; while [ $n -gt 0 ] && kill -0 ", ::getpid(),
+                                  "; do sleep 0.1; n=$((n - 1)); done; kill -CONT ", ::getpid());
+  const char* const words[] = {"sh", "-c", command.c_str(), nullptr};
+  pid_t pid = 0;
+  // Not by fork(): an MPI process must not.
+  ::posix_spawnp(&pid, words[0], nullptr, nullptr, const_cast<char* const*>(words), environ);
+}
+
 void Worker::begin_step(int64_t step) {
   if (go_signal && !told_.exchange(true) && control_) control_->preempted(go_signal);
   // Once: a program may have a second fit, with steps of its own.
   const auto due = std::ranges::find(chaos_, step, &ChaosEvent::step);
   if (due != chaos_.end()) {
     const ChaosKind kind = due->kind;
+    // Launchers of others leave who is stopped.
+    if (kind == ChaosKind::kStop && !by_our_launcher_) continue_behind(due->seconds);
     chaos_.erase(due);
     switch (kind) {
       case ChaosKind::kKill:

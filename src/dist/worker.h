@@ -80,6 +80,7 @@ class Worker {
   // Of a run of `espalier launch`: on one host, over hosts; and of one that something else started.
   void join_host(const std::string& segments);
   void join_hosts(const std::string& segments);
+  static void continue_behind(double seconds);
   void join_cluster(const ResolvedPlace& resolved);
   void join_by(const std::string& engine, WirePlace place, const std::string& generation,
                const std::string& interface, std::shared_ptr<BoardLayout> board);
@@ -89,6 +90,7 @@ class Worker {
   std::shared_ptr<Board> board_;
   std::shared_ptr<Communicator> communicator_;
   std::vector<ChaosEvent> chaos_;
+  bool by_our_launcher_ = true;
   std::atomic<bool> told_{false};
   bool said_ = false;  // how it ends
   std::string place_text_;
