@@ -180,8 +180,10 @@ int call(CLI::App& app, int argc, char** argv, const std::function<void()>& add_
     return 4;
   } catch (const Error& error) {
     if (error.rule() != "comm.verdict") return report(app, error, argc, argv);
-    // The launcher says it, once for all.
-    if (!std::getenv("ESPALIER_CONTROL")) report(app, error, argc, argv);
+    // The launcher says its own, which have an id, once for all. That it is gone nobody else says.
+    const bool said = std::getenv("ESPALIER_CONTROL") &&
+                      std::string_view(error.what()).find(" (verdict ") != std::string_view::npos;
+    if (!said) report(app, error, argc, argv);
     return kVerdictStatus;
   } catch (const std::filesystem::filesystem_error& error) {
     const std::string path = shortened(error.path1().string());

@@ -12,6 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/shell_words.h"
+#include "cli/beside_test.h"
 #include "cli/launched_test.h"
 
 namespace espalier::cli {
@@ -35,24 +37,6 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
-// Of a process that lives, not of one that nobody has waited for.
-bool lives(pid_t pid) {
-  std::ifstream in(cat("/proc/", pid, "/stat"));
-  std::string text;
-  std::getline(in, text);
-  const size_t name = text.rfind(')');
-  return name != text.npos && name + 2 < text.size() && text[name + 2] != 'Z' && text[name + 2] != 'X';
-}
-
-bool within(double seconds, const std::function<bool()>& is_so) {
-  const auto end = LaunchClock::now() + std::chrono::duration<double>(seconds);
-  while (!is_so()) {
-    if (LaunchClock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
 
 std::vector<pid_t> pids_of(const std::string& file, size_t wanted) {
   std::vector<pid_t> out;
@@ -223,6 +207,22 @@ TEST(LaunchHosts, AProgramThatIsNotThereIsASentence) {
       << run.error;
 }
 
+// ssh and its like join their words for a shell; others hand them on.
+TEST(LaunchHosts, AgentsAreFoundInFoldersWithBlanks) {
+  const std::string folder = fresh_folder("launch blanks $HOME 'x'");
+  const std::string command = folder + "/espalier", ssh = folder + "/ssh";
+  std::filesystem::create_hard_link(build_folder() + "/espalier", command);
+  write_file(ssh, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n");
+  ::chmod(ssh.c_str(), 0755);
+  const auto quoted = [](const std::string& word) { return espalier::shell_words({word}); };
+  for (const std::string& agent : {cat(quoted(ssh), " {host}"), std::string("env")}) {
+    const Outcome run = call_shell(cat(quoted(command), " launch --hosts localhost:2 --agent ", quoted(agent),
+                                       " -- ", shell_words("echo $ESPALIER_RANK")));
+    EXPECT_EQ(run.code, 0) << run.error;
+    EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0", "1"})) << run.error;
+  }
+}
+
 TEST(LaunchHosts, SlowAnAgentThatIsKilledTakesItsRanksAlongAndIsNamed) {
   LongRun run("launch-agent-killed");
   ASSERT_TRUE(run.is_there());
@@ -315,9 +315,9 @@ TEST(LaunchHosts, SlowWorkersOfAHostTrainAndAreNamedAsWithoutAnAgent) {
   EXPECT_EQ(weights_hash(folder + "/model"), hash);
   const Outcome killed = call_shell(cat(hosts, "--chaos kill:1@step5 -- ", worker_words(folder)));
   EXPECT_EQ(killed.code, 43);
-  EXPECT_TRUE(
-      contains(killed.error,
-               ", host localhost) ended by signal 9 in step 5 before all-gather 'header'; rank 0 waited"))
+  EXPECT_TRUE(contains(
+      killed.error,
+      ", host localhost) ended by signal 9 in step 5 before all-reduce 'gradients/0'; rank 0 waited"))
       << killed.error;
   EXPECT_TRUE(contains(killed.error, "\nthe last collective of each rank:\n  | rank 0: number "))
       << killed.error;

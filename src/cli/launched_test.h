@@ -12,8 +12,8 @@
 namespace espalier::cli {
 
 // A fresh folder with a table of `rows` rows and a plan for it: two hidden layers of `units`, four batches an
-// epoch, four epochs.
-inline std::string folder_to_launch(const std::string& name, int rows = 96, int units = 8) {
+// epoch.
+inline std::string folder_to_launch(const std::string& name, int rows = 96, int units = 8, int epochs = 4) {
   const std::string folder = fresh_folder(name);
   std::string text = "a,b,label\n";
   for (int i = 0; i < rows; ++i) {
@@ -25,7 +25,7 @@ inline std::string folder_to_launch(const std::string& name, int rows = 96, int 
       cat("[[model.layers]]\ntype = \"Dense\"\nunits = ", units, "\nactivation = \"relu\"\n");
   write_file(folder + "/plan.toml", cat("[data]\nfile = \"table.csv\"\nlabel = \"label\"\n", layer, layer,
                                         "[optimizer]\ntype = \"Adam\"\nlearning_rate = 0.01\n",
-                                        "[fit]\nepochs = 4\nbatch_size = ", rows / 4, "\n"));
+                                        "[fit]\nepochs = ", epochs, "\nbatch_size = ", rows / 4, "\n"));
   return folder;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "dist/launch.h"
 #include "espalier/error.h"
@@ -176,13 +177,19 @@ std::vector<std::string> split_words(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> agent_words(std::string_view command, const std::string& host) {
+std::vector<std::string> agent_words(std::string_view command, const std::string& host,
+                                     const std::vector<std::string>& program) {
   constexpr std::string_view kHost = "{host}";
   std::vector<std::string> out = split_words(command);
   for (std::string& word : out) {
     for (size_t at = 0; (at = word.find(kHost, at)) != word.npos; at += host.size())
       word.replace(at, kHost.size(), host);
   }
+  const bool by_shell = std::ranges::any_of(out, [](std::string_view word) {
+    const std::string_view file = word.substr(word.rfind('/') + 1);
+    return file == "ssh" || file == "rsh";
+  });
+  for (const std::string& word : program) out.push_back(by_shell ? shell_words({word}) : word);
   return out;
 }
 

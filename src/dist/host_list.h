@@ -33,7 +33,10 @@ std::string host_sizes(const std::vector<RunHost>& hosts);
 // belongs together; nothing else means anything. Raises ValueError[launch.agent] where there is none, or a
 // quote is open.
 std::vector<std::string> split_words(std::string_view text);
-// The agent's command for this host: "{host}" in words is its name.
-std::vector<std::string> agent_words(std::string_view command, const std::string& host);
+// The agent's command for this host, and behind it `program`: "{host}" in words of the command is its name.
+// ssh and rsh join what they are given by blanks for a shell of that host: where the file of a word is called
+// so, the program's words are quoted for it.
+std::vector<std::string> agent_words(std::string_view command, const std::string& host,
+                                     const std::vector<std::string>& program);
 
 }  // namespace espalier

@@ -68,9 +68,14 @@ TEST(HostList, FewerRanksFillHostsInOrder) {
 // As sh splits them.
 TEST(HostList, WordsOfTheAgent) {
   using Words = std::vector<std::string>;
-  EXPECT_EQ(agent_words("ssh -o BatchMode=yes {host}", "b"), (Words{"ssh", "-o", "BatchMode=yes", "b"}));
+  EXPECT_EQ(agent_words("ssh -o BatchMode=yes {host}", "b", {"/x/espalier", "agent"}),
+            (Words{"ssh", "-o", "BatchMode=yes", "b", "/x/espalier", "agent"}));
   EXPECT_EQ(split_words(R"( a  'b c'"d e"\ f "" '\' "\"\x" )"), (Words{"a", "b cd e f", "", "\\", "\"\\x"}));
-  EXPECT_EQ(agent_words("x={host},{host} {hos}", "n1"), (Words{"x=n1,n1", "{hos}"}));
+  EXPECT_EQ(agent_words("x={host},{host} {hos}", "n1", {"{host}"}), (Words{"x=n1,n1", "{hos}", "{host}"}));
+  for (const char* shell : {"/usr/bin/ssh {host}", "timeout 9 rsh b"})
+    EXPECT_EQ(agent_words(shell, "b", {"/x y/it's", "agent"})[agent_words(shell, "b", {}).size()],
+              R"('/x y/it'\''s')");
+  EXPECT_EQ(agent_words("env sshd=1", "b", {"/x y/z"}), (Words{"env", "sshd=1", "/x y/z"}));
   for (const char* bad : {"", "  ", "'a", "a \"b"})
     EXPECT_EQ(rule_of([&] { split_words(bad); }), "launch.agent") << bad;
 }

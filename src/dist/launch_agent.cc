@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "comm/control_board.h"
+#include "comm/control_fd.h"
 #include "comm/control_link.h"
 #include "comm/control_socket.h"
 #include "dist/agent_orders.h"
@@ -103,7 +104,7 @@ class LaunchAgent final : private HostListener {
   AgentInput& input_;
   LaunchSignals signals_;
   ControlLink link_;
-  bool linked_ = true;
+  bool linked_ = true, alone_ = false;
   AgentClock::time_point beat_ = {};
   std::vector<std::string> collectives_;  // the last of each rank, when the run was given up, or it ended
   std::unique_ptr<HostRanks> ranks_;
@@ -164,23 +165,21 @@ void LaunchAgent::ended(int rank, const ProcessEnd& end, const std::optional<Sta
 }
 
 bool LaunchAgent::run() {
-  const auto killed = [&] { return input_.ended(); };
   if (!linked_) give_up(kLost);  // it was gone before they were there
-  while (!ranks_->all_ended() && !killed()) {
+  while (!ranks_->all_ended()) {
     wait();
     ranks_->look_after();
   }
-  if (killed()) return false;
   ranks_->finish();
-  while (ranks_->has_output_left() && !killed()) wait();
-  while (linked_ && link_.waiting() > 0 && !killed()) wait();
-  return !killed();
+  while (ranks_->has_output_left() && !alone_) wait();
+  while (linked_ && link_.waiting() > 0 && !alone_) wait();
+  return !alone_;
 }
 
 void LaunchAgent::wait() {
   const short room = link_.waiting() > 0 ? POLLOUT : 0;
   ranks_->wait({{signals_.descriptor(), POLLIN, 0},
-                {input_.descriptor(), POLLIN, 0},
+                {alone_ ? -1 : input_.descriptor(), POLLIN, 0},
                 {linked_ ? link_.descriptor() : -1, static_cast<short>(POLLIN | room), 0}});
   for (const int number : signals_.take()) forward(number);
   hear_input();
@@ -189,7 +188,7 @@ void LaunchAgent::wait() {
 
 void LaunchAgent::hear_input() {
   pollfd ready{input_.descriptor(), POLLIN, 0};
-  if (::poll(&ready, 1, 0) > 0) input_.read();
+  if (!alone_ && ::poll(&ready, 1, 0) > 0) input_.read();
   while (const auto line = input_.line()) {
     const AgentWord word = read_word(*line);
     if (word.signal > 0) ranks_->signal(word.signal);
@@ -198,6 +197,12 @@ void LaunchAgent::hear_input() {
     else if (word.end)
       give_up(word.verdict);
   }
+  if (!input_.ended() || std::exchange(alone_, true)) return;
+  // Nobody reads what ranks write: a pipe that is closed must not end this process, and them before they have
+  // said why.
+  const ControlFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  for (const int stream : {1, 2}) ::dup2(nowhere.get(), stream);
+  lose_launcher();
 }
 
 void LaunchAgent::hear_launcher() {

@@ -105,11 +105,10 @@ LaunchHosts::LaunchHosts(const LaunchOptions& options, const std::string& job, i
 
 void LaunchHosts::start_agent(size_t number, AgentOrders orders) {
   LaunchProcesses::Start start;
-  start.words = agent_words(options_.agent, orders.name);
+  start.words = agent_words(options_.agent, orders.name,
+                            {std::filesystem::read_symlink("/proc/self/exe").string(), "agent"});
   start.environment = outer_environment();
   start.file = program_file(start.words[0]);
-  start.words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
-  start.words.emplace_back("agent");
   LaunchPipe pipe = make_launch_pipe();
   ::fcntl(pipe.write.get(), F_SETFL, O_NONBLOCK);
   start.in = pipe.read.get();

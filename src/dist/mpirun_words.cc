@@ -24,7 +24,13 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options) {
   const auto add = [&](std::initializer_list<std::string> words) { out.insert(out.end(), words); };
   add({program_file("mpirun"), "-n", cat(options.ranks), "--bind-to", "none"});
   if (::geteuid() == 0) add({"--allow-run-as-root"});
-  if (!options.hosts.empty()) add({"--host", to_string(options.hosts)});
+  if (!options.hosts.empty()) {
+    add({"--host", to_string(options.hosts)});
+    // A host that is cut off is gone after 4 s, and not after minutes: before the ranks give up, since then
+    // mpirun has something to say to that host, and waits for ever to be rid of it.
+    add({"--mca", "oob_tcp_keepalive_time", "1", "--mca", "oob_tcp_keepalive_intvl", "1", "--mca",
+         "oob_tcp_keepalive_probes", "3"});
+  }
   // What the user says to Open MPI counts; on one host nobody else has to reach it.
   const auto choose = [&](const char* name, const std::string& value) {
     if (!std::getenv(cat("OMPI_MCA_", name).c_str())) add({"--mca", name, value});
