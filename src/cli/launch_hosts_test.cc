@@ -315,9 +315,9 @@ TEST(LaunchHosts, SlowWorkersOfAHostTrainAndAreNamedAsWithoutAnAgent) {
   EXPECT_EQ(weights_hash(folder + "/model"), hash);
   const Outcome killed = call_shell(cat(hosts, "--chaos kill:1@step5 -- ", worker_words(folder)));
   EXPECT_EQ(killed.code, 43);
-  EXPECT_TRUE(contains(
-      killed.error,
-      ", host localhost) ended by signal 9 in step 5 before all-reduce 'gradients/0'; rank 0 waited"))
+  EXPECT_TRUE(
+      contains(killed.error,
+               ", host localhost) ended by signal 9 in step 5 before all-gather 'header'; rank 0 waited"))
       << killed.error;
   EXPECT_TRUE(contains(killed.error, "\nthe last collective of each rank:\n  | rank 0: number "))
       << killed.error;
