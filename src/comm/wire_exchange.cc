@@ -24,15 +24,15 @@ constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr size_t kWholeBytes = size_t{256} << 10;
 
 // Pieces of a part, in elements.
-size_t piece_of(ElementRange part, size_t element) {
+size_t elements_of_piece(ElementRange part, size_t element) {
   const size_t count = part.end - part.begin;
   return std::max({size_t{1}, kPieceBytes / element, (count + kMostPieces - 1) / kMostPieces});
 }
 
 // Calls body(piece, range) for each.
 template <class Body>
-void for_pieces(ElementRange part, size_t element, const Body& body) {
-  const size_t step = piece_of(part, element);
+void for_wire_pieces(ElementRange part, size_t element, const Body& body) {
+  const size_t step = elements_of_piece(part, element);
   size_t piece = 0;
   for (size_t begin = part.begin; begin < part.end; begin += step)
     body(piece++, ElementRange{begin, std::min(begin + step, part.end)});
@@ -225,14 +225,14 @@ void WireExchange::give(WireJob& job) {
 void WireExchange::give_to_reduce(WireJob& job) {
   const size_t element = job.what.element;
   const ElementRange own = part_of(host_, job.kind, job.what);
-  for_pieces(own, element, [&](size_t piece, ElementRange range) {
+  for_wire_pieces(own, element, [&](size_t piece, ElementRange range) {
     for_others([&](int host) {
       receive(job.receives, host, job, kGiven, received(job, host) + (range.begin - own.begin) * element,
               (range.end - range.begin) * element, piece);
     });
   });
   for_others([&](int host) {
-    for_pieces(part_of(host, job.kind, job.what), element, [&](size_t piece, ElementRange range) {
+    for_wire_pieces(part_of(host, job.kind, job.what), element, [&](size_t piece, ElementRange range) {
       send(job.sends, host, job, kGiven, job.data + range.begin * element,
            (range.end - range.begin) * element, piece);
     });
@@ -325,7 +325,7 @@ void WireExchange::combine(WireJob& job, ElementRange part) {
 bool WireExchange::combine_piece(WireJob& job) {
   const size_t element = job.what.element;
   const ElementRange own = part_of(host_, job.kind, job.what);
-  const size_t step = piece_of(own, element), begin = own.begin + job.piece * step;
+  const size_t step = elements_of_piece(own, element), begin = own.begin + job.piece * step;
   if (begin >= own.end) return false;
   const ElementRange range{begin, std::min(begin + step, own.end)};
   combine(job, range);
@@ -343,7 +343,7 @@ void WireExchange::take(WireJob& job) {
   if (job.kind != CallKind::kAllReduce) return;
   const size_t element = job.what.element;
   for_others([&](int host) {
-    for_pieces(part_of(host, job.kind, job.what), element, [&](size_t piece, ElementRange range) {
+    for_wire_pieces(part_of(host, job.kind, job.what), element, [&](size_t piece, ElementRange range) {
       receive(job.results, host, job, kResult, job.data + range.begin * element,
               (range.end - range.begin) * element, piece);
     });
