@@ -53,7 +53,7 @@ bench: build/release/build.ninja  ## ours beside the installed peers', in one ta
 	scripts/bench-peers $(BENCH)
 
 bench-strategies: build/release/build.ninja  ## many devices and workers beside Open MPI and PyTorch DDP
-	cmake --build build/release -j $(JOBS) --target espalier_command bench_comm_all_reduce bench_strategies
+	cmake --build build/release -j $(JOBS) --target espalier_command bench_comm_all_reduce bench_strategies bench_wires
 	scripts/bench-strategies $(BENCH)
 
 bench-tables: build/release/build.ninja  ## statistics, evaluation, rows and pages beside the installed peers

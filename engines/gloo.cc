@@ -8,12 +8,15 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -93,9 +96,10 @@ gloo::transport::tcp::attr place_of(const std::string& given) {
   return out;
 }
 
-std::shared_ptr<gloo::transport::Device> device_at(const std::string& interface) {
+std::shared_ptr<gloo::transport::tcp::Device> device_at(const std::string& interface) {
   const SignalsBlocked blocked;
-  return gloo::transport::tcp::CreateDevice(place_of(interface));
+  return std::static_pointer_cast<gloo::transport::tcp::Device>(
+      gloo::transport::tcp::CreateDevice(place_of(interface)));
 }
 
 // "10.9.0.1 (eth0)" of what Gloo says: "tcp, pci=, iface=eth0, speed=-1, addr=[10.9.0.1]".
@@ -255,7 +259,9 @@ class Mesh {
   std::string over_;
 };
 
-class GlooWire : public Wire {
+// A message begins on Gloo's thread, which looks for events again and again while another thread is inside of
+// a connection: for a whole slice of time where that other thread waits for this processor.
+class GlooWire : public Wire, private gloo::transport::tcp::Handler {
  public:
   explicit GlooWire(const WireOptions& options) : options_(options), device_(device_at(options.interface)) {
     if (!options.store) throw std::runtime_error("there is no store to meet in");
@@ -266,6 +272,14 @@ class GlooWire : public Wire {
       why = mesh.why();
     }
     if (!context_) throw std::runtime_error(why);
+    begun_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (begun_ < 0) throw std::runtime_error(std::string("eventfd: ") + std::strerror(errno));
+    device_->registerDescriptor(begun_, EPOLLIN, this);
+  }
+  ~GlooWire() override {
+    // Returns when Gloo's thread is not in handleEvents() and will not be.
+    device_->unregisterDescriptor(begun_, this);
+    ::close(begun_);
   }
 
   int rank() const override { return options_.rank; }
@@ -290,7 +304,8 @@ class GlooWire : public Wire {
 
  private:
   struct Started {
-    std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
+    std::shared_ptr<gloo::transport::UnboundBuffer> buffer;
+    uint64_t tag = 0;
     int peer = 0;
     bool is_send = false;
   };
@@ -304,44 +319,79 @@ class GlooWire : public Wire {
     const int handle = free_.back();
     Started& started = messages_[static_cast<size_t>(handle)];
     try {
-      started = {context_->createUnboundBuffer(message.data, message.bytes), message.peer, is_send};
-      if (is_send)
-        started.buffer->send(message.peer, message.tag);
-      else
-        started.buffer->recv(message.peer, message.tag);
+      started = {context_->createUnboundBuffer(message.data, message.bytes), message.tag, message.peer,
+                 is_send};
     } catch (const std::exception& error) {
       fail(text_of_rank(message.peer) + ": " + error.what());
-      started.buffer.reset();
       return -1;
     }
     free_.pop_back();
+    {
+      const std::lock_guard lock(mutex_);
+      to_begin_.push_back(started);
+      if (to_begin_.size() > 1) return handle;
+    }
+    const uint64_t one = 1;
+    (void)!::write(begun_, &one, sizeof one);
     return handle;
+  }
+
+  // Of Gloo's thread.
+  void handleEvents(int) override {
+    uint64_t times = 0;
+    (void)!::read(begun_, &times, sizeof times);
+    const std::lock_guard beginning(beginning_);
+    std::unique_lock lock(mutex_);
+    while (!to_begin_.empty()) {
+      const Started message = to_begin_.front();
+      to_begin_.pop_front();
+      lock.unlock();
+      std::string error;
+      try {
+        if (message.is_send)
+          message.buffer->send(message.peer, message.tag);
+        else
+          message.buffer->recv(message.peer, message.tag);
+      } catch (const std::exception& thrown) {
+        error = text_of_rank(message.peer) + ": " + thrown.what();
+      }
+      lock.lock();
+      if (error.empty()) continue;
+      if (error_.empty()) error_ = error;
+      end_wait();
+    }
   }
 
   // False where wake() was called.
   bool finish(Started& message) {
     std::unique_lock lock(mutex_);
     bool done = false;
-    if (!woken_ && !aborted_) {
+    std::string error;
+    if (!woken_ && !aborted_ && error_.empty()) {
       waited_ = &message;
       lock.unlock();
       try {
         const milliseconds most(static_cast<int64_t>(options_.timeout * 1000));
         done = message.is_send ? message.buffer->waitSend(most) : message.buffer->waitRecv(most);
-      } catch (const std::exception& error) {
-        fail(text_of_rank(message.peer) + ": " + error.what());
+      } catch (const std::exception& thrown) {
+        error = text_of_rank(message.peer) + ": " + thrown.what();
       }
       lock.lock();
       waited_ = nullptr;
     }
-    if (done || broken_) return true;
-    if (aborted_) fail("it was told to end");
-    woken_ = false;
+    if (done) return true;
+    if (error.empty()) error = aborted_ ? "it was told to end" : error_;
+    if (error.empty()) woken_ = false;
+    lock.unlock();
+    if (!error.empty()) fail(error);
     return broken_;
   }
   void interrupt(bool& flag) {
     const std::lock_guard lock(mutex_);
     flag = true;
+    end_wait();
+  }
+  void end_wait() {
     if (!waited_) return;
     if (waited_->is_send)
       waited_->buffer->abortWaitSend();
@@ -349,22 +399,31 @@ class GlooWire : public Wire {
       waited_->buffer->abortWaitRecv();
   }
 
-  // Peers hear of it, and nothing is written into the memory of messages any more.
+  // Peers hear of it, and nothing is read from the memory of messages or written there any more.
   void fail(const std::string& why) {
     if (std::exchange(broken_, true)) return;
     why_ = why;
+    const std::lock_guard beginning(beginning_);
+    {
+      const std::lock_guard lock(mutex_);
+      to_begin_.clear();
+    }
     end_all(*context_);
   }
 
   const WireOptions options_;
-  const std::shared_ptr<gloo::transport::Device> device_;
+  const std::shared_ptr<gloo::transport::tcp::Device> device_;
   std::shared_ptr<gloo::transport::Context> context_;
+  int begun_ = -1;                 // tells Gloo's thread of to_begin_
   std::vector<Started> messages_;  // by handle
   std::vector<int> free_;          // handles
   bool broken_ = false;
   std::string why_;
+  std::mutex beginning_;  // held while a message begins; before mutex_
   std::mutex mutex_;
   // Below: of whoever holds mutex_.
+  std::deque<Started> to_begin_;
+  std::string error_;  // of one that did not begin
   bool woken_ = false, aborted_ = false;
   const Started* waited_ = nullptr;
 };

@@ -127,6 +127,17 @@ void run_integers(Communicator& ranks, ThreadPool& pool, size_t part, uint64_t r
   EXPECT_EQ(ranks.any(1u << ranks.rank()), (1u << world) - 1);
 }
 
+// Parts of hosts of two and three pieces, the last of which are short.
+TEST(WiredRanks, LongSumsTravelInPieces) {
+  for (const auto& hosts : std::vector<std::vector<int>>{{1, 1}, {2, 1}}) {
+    WiredRanks wired(hosts);
+    on_threads(wired.ranks, [&](Communicator& ranks, ThreadPool& pool) {
+      uint64_t round = 0;
+      for (const size_t part : {size_t{131'073}, size_t{270'001}}) run_integers(ranks, pool, part, ++round);
+    });
+  }
+}
+
 TEST(WiredRanks, OfSeveralRanksAHostGiveWhatOneLoopGives) {
   for (const auto& hosts : kHosts) {
     SCOPED_TRACE(testing::PrintToString(hosts));

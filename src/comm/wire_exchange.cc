@@ -11,11 +11,33 @@ namespace espalier {
 namespace {
 
 // Of a collective that ranks do not agree about no two messages meet: the tag has its fingerprint.
-uint64_t tag_of(const WireJob& job, unsigned phase) {
-  return job.fingerprint << 32 | (job.sequence & 0x3fffffff) << 2 | phase;
+uint64_t tag_of(const WireJob& job, unsigned phase, size_t piece) {
+  return job.fingerprint << 32 | (job.sequence & 0x7fff) << 16 | piece << 2 | phase;
 }
-uint64_t announcement_tag(uint64_t sequence) { return (sequence & 0x3fffffff) << 2; }
+uint64_t announcement_tag(uint64_t sequence) { return (sequence & 0x7fff) << 16; }
 constexpr unsigned kGiven = 1, kResult = 2;
+
+// What is reduced travels in pieces: one is reduced, and its result sets off, while the next ones come.
+constexpr size_t kMostPieces = size_t{1} << 12;
+constexpr size_t kPieceBytes = size_t{1} << 20;
+// Of all other hosts, up to which a way less is worth more than the work and the bytes that it costs. Two
+// hosts send no more bytes so.
+constexpr size_t kWholeBytes = size_t{256} << 10, kWholeOfTwo = size_t{4} << 20;
+
+// Pieces of a part, in elements.
+size_t elements_of_piece(ElementRange part, size_t element) {
+  const size_t count = part.end - part.begin;
+  return std::max({size_t{1}, kPieceBytes / element, (count + kMostPieces - 1) / kMostPieces});
+}
+
+// Calls body(piece, range) for each.
+template <class Body>
+void for_wire_pieces(ElementRange part, size_t element, const Body& body) {
+  const size_t step = elements_of_piece(part, element);
+  size_t piece = 0;
+  for (size_t begin = part.begin; begin < part.end; begin += step)
+    body(piece++, ElementRange{begin, std::min(begin + step, part.end)});
+}
 
 template <size_t n>
 std::string chars_text(const std::array<char, n>& chars) {
@@ -26,6 +48,7 @@ void set_text(std::array<char, n>& chars, std::string_view text) {
   text.substr(0, n).copy(chars.data(), n);
 }
 
+bool reduces(CallKind kind) { return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter; }
 bool has_data(CallKind kind) { return kind < CallKind::kBarrier; }
 
 }  // namespace
@@ -77,16 +100,21 @@ bool WireExchange::is_short(CallKind kind, const Collective& what) const {
   return what.count * what.element * ranks <= kPayload;
 }
 
-bool WireExchange::is_direct(CallKind kind, const Collective& what) const {
-  constexpr size_t kMost = size_t{4} << 20;
-  return hosts_.hosts() == 2 && kind == CallKind::kAllReduce && what.count * what.element <= kMost;
+bool WireExchange::is_whole(CallKind kind, const Collective& what) const {
+  return kind == CallKind::kAllReduce &&
+         what.count * what.element * static_cast<size_t>(hosts_.hosts() - 1) <=
+             (hosts_.hosts() == 2 ? kWholeOfTwo : kWholeBytes);
+}
+
+bool WireExchange::in_pieces(const WireJob& job) const {
+  return reduces(job.kind) && !is_whole(job.kind, job.what);
 }
 
 ElementRange WireExchange::part_of(int host, CallKind kind, const Collective& what) const {
   const auto first = static_cast<size_t>(hosts_.first(host)),
              last = first + static_cast<size_t>(hosts_.sizes[static_cast<size_t>(host)]);
   if (kind == CallKind::kAllGather) return {first * what.count, last * what.count};
-  if (is_direct(kind, what)) return {0, what.count};
+  if (is_whole(kind, what)) return {0, what.count};
   if (kind == CallKind::kReduceScatter) {
     const size_t part = what.count / static_cast<size_t>(hosts_.world());
     return {first * part, last * part};
@@ -95,8 +123,7 @@ ElementRange WireExchange::part_of(int host, CallKind kind, const Collective& wh
 }
 
 size_t WireExchange::scratch_bytes(CallKind kind, const Collective& what) const {
-  const bool reduces = kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter;
-  if (!reduces || is_short(kind, what)) return 0;
+  if (!reduces(kind) || is_short(kind, what)) return 0;
   const ElementRange own = part_of(host_, kind, what);
   return (own.end - own.begin) * what.element * static_cast<size_t>(hosts_.hosts() - 1);
 }
@@ -109,17 +136,17 @@ std::byte* WireExchange::received(const WireJob& job, int host) const {
 }
 
 void WireExchange::send(std::vector<int>& to, int host, const WireJob& job, unsigned phase,
-                        const std::byte* data, size_t bytes) {
+                        const std::byte* data, size_t bytes, size_t piece) {
   if (bytes == 0) return;
   to.push_back(wire_.send(
-      {peers_[static_cast<size_t>(host)], tag_of(job, phase), const_cast<std::byte*>(data), bytes}));
+      {peers_[static_cast<size_t>(host)], tag_of(job, phase, piece), const_cast<std::byte*>(data), bytes}));
   broken_ |= to.back() < 0;
 }
 
 void WireExchange::receive(std::vector<int>& to, int host, const WireJob& job, unsigned phase,
-                           std::byte* data, size_t bytes) {
+                           std::byte* data, size_t bytes, size_t piece) {
   if (bytes == 0) return;
-  to.push_back(wire_.receive({peers_[static_cast<size_t>(host)], tag_of(job, phase), data, bytes}));
+  to.push_back(wire_.receive({peers_[static_cast<size_t>(host)], tag_of(job, phase, piece), data, bytes}));
   broken_ |= to.back() < 0;
 }
 
@@ -127,6 +154,7 @@ void WireExchange::post(WireJob& job) {
   ++posted_;
   announce(job);
   if (has_data(job.kind) && job.what.count > 0 && !is_short(job.kind, job.what)) give(job);
+  job.given = job.sends.size();
 }
 
 void WireExchange::announce(WireJob& job) {
@@ -165,12 +193,7 @@ void WireExchange::give(WireJob& job) {
   switch (job.kind) {
     case CallKind::kAllReduce:
     case CallKind::kReduceScatter:
-      for_others([&](int host) {
-        const ElementRange part = part_of(host, job.kind, job.what);
-        send(job.sends, host, job, kGiven, job.data + part.begin * element, bytes(part));
-        receive(job.receives, host, job, kGiven, received(job, host), bytes(own));
-      });
-      return;
+      return give_to_reduce(job);
     case CallKind::kAllGather:
       for_others([&](int host) {
         const ElementRange part = part_of(host, job.kind, job.what);
@@ -199,6 +222,23 @@ void WireExchange::give(WireJob& job) {
     default:
       return;
   }
+}
+
+void WireExchange::give_to_reduce(WireJob& job) {
+  const size_t element = job.what.element;
+  const ElementRange own = part_of(host_, job.kind, job.what);
+  for_wire_pieces(own, element, [&](size_t piece, ElementRange range) {
+    for_others([&](int host) {
+      receive(job.receives, host, job, kGiven, received(job, host) + (range.begin - own.begin) * element,
+              (range.end - range.begin) * element, piece);
+    });
+  });
+  for_others([&](int host) {
+    for_wire_pieces(part_of(host, job.kind, job.what), element, [&](size_t piece, ElementRange range) {
+      send(job.sends, host, job, kGiven, job.data + range.begin * element,
+           (range.end - range.begin) * element, piece);
+    });
+  });
 }
 
 // Whether all hosts make the same call.
@@ -254,42 +294,61 @@ void WireExchange::combine_short(WireJob& job) {
   }
 }
 
-// Behind the first half: reduces this host's part, and begins the second.
-void WireExchange::combine(WireJob& job) {
-  if (job.what.count == 0 || job.kind == CallKind::kAllGather) return;
+// Behind the first half of a broadcast: begins the second.
+void WireExchange::pass_on(WireJob& job) {
+  const int root = hosts_.host_of(job.what.root);
+  if (root == host_) return;
   const size_t element = job.what.element;
   const ElementRange own = part_of(host_, job.kind, job.what);
-  const size_t bytes = (own.end - own.begin) * element;
-  if (job.kind == CallKind::kBroadcast) {
-    const int root = hosts_.host_of(job.what.root);
-    if (root == host_) return;
-    for_others([&](int host) {
-      if (host != root) send(job.sends, host, job, kResult, job.out + own.begin * element, bytes);
-    });
-    return;
-  }
-  // Pieces that stay in the cache.
+  for_others([&](int host) {
+    if (host != root)
+      send(job.sends, host, job, kResult, job.out + own.begin * element, (own.end - own.begin) * element);
+  });
+}
+
+// Reduces what has come of this host's part.
+void WireExchange::combine(WireJob& job, ElementRange part) {
+  const size_t element = job.what.element;
+  const ElementRange own = part_of(host_, job.kind, job.what);
+  // So much at once stays in the cache.
   const size_t step = std::max<size_t>(1, (size_t{32} << 10) / element);
   std::vector<const std::byte*> from(static_cast<size_t>(hosts_.hosts()));
-  for (size_t begin = own.begin; begin < own.end; begin += step) {
-    const size_t count = std::min(step, own.end - begin);
+  for (size_t begin = part.begin; begin < part.end; begin += step) {
+    const size_t count = std::min(step, part.end - begin);
     std::byte* const to = job.data + begin * element;
     for (int host = 0; host < hosts_.hosts(); ++host)
       from[static_cast<size_t>(host)] =
           host == host_ ? to : received(job, host) + (begin - own.begin) * element;
     job.what.reduce(to, from.data(), hosts_.hosts(), count);
   }
-  if (job.kind == CallKind::kAllReduce && !is_direct(job.kind, job.what))
-    for_others([&](int host) { send(job.sends, host, job, kResult, job.data + own.begin * element, bytes); });
+}
+
+// The next one, which has come from all, and sends its result. Whether there are more.
+bool WireExchange::combine_piece(WireJob& job) {
+  const size_t element = job.what.element;
+  const ElementRange own = part_of(host_, job.kind, job.what);
+  const size_t step = elements_of_piece(own, element), begin = own.begin + job.piece * step;
+  if (begin >= own.end) return false;
+  const ElementRange range{begin, std::min(begin + step, own.end)};
+  combine(job, range);
+  if (job.kind == CallKind::kAllReduce)
+    for_others([&](int host) {
+      send(job.sends, host, job, kResult, job.data + begin * element, (range.end - begin) * element,
+           job.piece);
+    });
+  ++job.piece;
+  return range.end < own.end;
 }
 
 // Into memory that is no longer sent.
 void WireExchange::take(WireJob& job) {
-  if (job.kind != CallKind::kAllReduce || is_direct(job.kind, job.what)) return;
+  if (job.kind != CallKind::kAllReduce) return;
+  const size_t element = job.what.element;
   for_others([&](int host) {
-    const ElementRange part = part_of(host, job.kind, job.what);
-    receive(job.results, host, job, kResult, job.data + part.begin * job.what.element,
-            (part.end - part.begin) * job.what.element);
+    for_wire_pieces(part_of(host, job.kind, job.what), element, [&](size_t piece, ElementRange range) {
+      receive(job.results, host, job, kResult, job.data + range.begin * element,
+              (range.end - range.begin) * element, piece);
+    });
   });
 }
 
@@ -306,7 +365,11 @@ WireExchange::Progress WireExchange::wait_for(WireJob& job) {
                                     : job.stage == WireJob::Stage::kTake ? job.results
                                                                          : job.sends;
   // Behind the first half the last sends are those of its result, which the others may not have taken.
-  const size_t last = job.stage == WireJob::Stage::kGiven ? job.given : handles.size();
+  const size_t last =
+      job.stage == WireJob::Stage::kGiven ? job.given
+      : job.stage == WireJob::Stage::kGive && in_pieces(job)
+          ? std::min((job.piece + 1) * static_cast<size_t>(hosts_.hosts() - 1), handles.size())
+          : handles.size();
   size_t& next = sends ? job.sent : job.next;
   for (; next < last && !broken_; ++next) {
     const Wire::State state = wire_.wait(handles[next]);
@@ -317,12 +380,15 @@ WireExchange::Progress WireExchange::wait_for(WireJob& job) {
     why_ = wire_.why();
     return Progress::kBroken;
   }
-  job.next = 0;
   return Progress::kDone;
 }
 
 WireExchange::Progress WireExchange::advance(WireJob& job) {
   using Stage = WireJob::Stage;
+  const auto go_to = [&](Stage stage) {
+    job.stage = stage;
+    job.next = 0;
+  };
   while (job.stage != Stage::kDone) {
     if (const Progress progress = wait_for(job); progress != Progress::kDone) return progress;
     switch (job.stage) {
@@ -330,26 +396,29 @@ WireExchange::Progress WireExchange::advance(WireJob& job) {
         if (!agree(job)) return Progress::kMismatch;
         const bool is_long = has_data(job.kind) && job.what.count > 0 && !is_short(job.kind, job.what);
         if (!is_long) combine_short(job);
-        job.stage = is_long ? Stage::kGive : Stage::kSent;
+        go_to(is_long ? Stage::kGive : Stage::kSent);
         expect(job.sequence + kAhead);
         break;
       }
       case Stage::kGive:
-        job.given = job.sends.size();
-        if (!is_direct(job.kind, job.what)) combine(job);
-        job.stage = Stage::kGiven;
+        if (job.kind == CallKind::kBroadcast) pass_on(job);
+        if (in_pieces(job) && combine_piece(job)) break;
+        go_to(Stage::kGiven);
         break;
       case Stage::kGiven:
-        // What is sent as a whole is written to when it has gone.
-        if (is_direct(job.kind, job.what)) combine(job);
+        if (is_whole(job.kind, job.what)) {
+          combine(job, part_of(host_, job.kind, job.what));
+          go_to(Stage::kSent);
+          break;
+        }
         take(job);
-        job.stage = Stage::kTake;
+        go_to(Stage::kTake);
         break;
       case Stage::kTake:
-        job.stage = Stage::kSent;
+        go_to(Stage::kSent);
         break;
       default:
-        job.stage = Stage::kDone;
+        go_to(Stage::kDone);
     }
   }
   return Progress::kDone;

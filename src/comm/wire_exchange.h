@@ -58,6 +58,7 @@ struct WireJob {
   std::vector<int> receives = {}, sends = {}, results = {};  // handles; `results` are the second half's
   size_t next = 0, sent = 0;  // of the handles that are waited for; of `sends` those that are done
   size_t given = 0;           // how many of `sends` are of the first half
+  size_t piece = 0;           // of the part that is reduced here, the next one
   bool leaves = false;        // it says that no more will come
 };
 
@@ -83,22 +84,25 @@ class WireExchange {
   static constexpr uint64_t kAhead = 4;  // announcements that are received before they are due
 
   bool is_short(CallKind kind, const Collective& what) const;
-  // Whether two hosts give each other all they have, and each adds up all of it: the bytes of a part each,
-  // and half the way there and back. Of what is long the adding up would take longer than that.
-  bool is_direct(CallKind kind, const Collective& what) const;
-  // Elements that `host` works on: of kAllGather what it gives.
+  // Whether each host reduces all of it: one way in place of two.
+  bool is_whole(CallKind kind, const Collective& what) const;
+  bool in_pieces(const WireJob& job) const;
+  // Elements that `host` works on: of kAllGather what it gives, of what is whole all.
   ElementRange part_of(int host, CallKind kind, const Collective& what) const;
   WireAnnouncement& announced(int host, uint64_t sequence);
   void expect(uint64_t sequence);
   void send(std::vector<int>& to, int host, const WireJob& job, unsigned phase, const std::byte* data,
-            size_t bytes);
+            size_t bytes, size_t piece = 0);
   void receive(std::vector<int>& to, int host, const WireJob& job, unsigned phase, std::byte* data,
-               size_t bytes);
+               size_t bytes, size_t piece = 0);
+  void give_to_reduce(WireJob& job);
   void announce(WireJob& job);
   void give(WireJob& job);
   bool agree(const WireJob& job);
   void combine_short(WireJob& job);
-  void combine(WireJob& job);
+  void pass_on(WireJob& job);
+  void combine(WireJob& job, ElementRange part);
+  bool combine_piece(WireJob& job);
   void take(WireJob& job);
   Progress wait_for(WireJob& job);
   std::byte* received(const WireJob& job, int host) const;
