@@ -340,7 +340,9 @@ class GlooWire : public Wire, private gloo::transport::tcp::Handler {
   void handleEvents(int) override {
     uint64_t times = 0;
     (void)!::read(begun_, &times, sizeof times);
-    const std::lock_guard beginning(beginning_);
+    // fail() has it: nothing begins any more, and what it does waits for this thread to go on.
+    const std::unique_lock beginning(beginning_, std::try_to_lock);
+    if (!beginning) return;
     std::unique_lock lock(mutex_);
     while (!to_begin_.empty()) {
       const Started message = to_begin_.front();

@@ -69,21 +69,37 @@ TEST(CollectiveOverlap, WhatIsReadElsewhereSetsOffBehindThat) {
   const auto graph = graph_of(
       [](const std::vector<Tensor>& in) {
         const Tensor sent = in[0] * 2, turned = transpose(sent, {1, 0});
-        return std::vector{sum_named("a", sent), sum_named("b", turned)};
+        const Tensor b = sum_named("b", turned);
+        return std::vector{sum_named("a", sent), b};
       },
       {kSquare});
   Recorder ranks;
   const RunContext context({.threads = 1, .communicator = &ranks, .events = &ranks});
   run(*compile(graph, {.check = true}), std::vector{Literal::splat(kSquare, 0.5f).expanded()}, context);
-  EXPECT_EQ(ranks.log, (std::vector<std::string>{"multiply", "transpose", "begin a", "begin b", "end a",
-                                                 "end b", "copy", "copy"}));
+  EXPECT_EQ(ranks.log, (std::vector<std::string>{"multiply", "transpose", "begin b", "begin a", "end b",
+                                                 "end a", "copy", "copy"}));
+}
+
+// What the first one needs is computed first, wherever it stands.
+TEST(CollectiveOverlap, WhatTheNextOneNeedsWaits) {
+  const auto graph = graph_of(
+      [](const std::vector<Tensor>& in) {
+        const Tensor slow = cholesky(in[0]), quick = transpose(in[0], {1, 0});
+        const Tensor a = sum_named("a", quick);
+        return std::vector{a, sum_named("b", slow)};
+      },
+      {kSquare});
+  Recorder ranks;
+  const RunContext context({.threads = 1, .communicator = &ranks, .events = &ranks});
+  run(*compile(graph, {.check = true}), std::vector{Literal::splat(kSquare, 0.5f).expanded()}, context);
+  EXPECT_LT(ranks.place("begin a"), ranks.place("cholesky"));
 }
 
 TEST(CollectiveOverlap, ThoseThatHaveBegunAreEndedWhereARunFails) {
   const auto graph = graph_of(
       [](const std::vector<Tensor>& in) {
-        const Tensor first = in[0] + 1, second = trip(in[0] * 2, 0);
-        const Tensor a = sum_named("a", first), b = sum_named("b", second);
+        const Tensor a = sum_named("a", in[0] + 1), second = trip(in[0] * 2, 0);
+        const Tensor b = sum_named("b", second);
         return std::vector{a, b};
       },
       {kSquare});

@@ -24,7 +24,7 @@ class SlowLink {
  public:
   static constexpr const char* kFirstAddress = "10.231.8.1";
 
-  SlowLink() : folder_(fresh_folder("link")) {
+  SlowLink() : folder_(fresh_folder(cat("link-", ::getpid()))) {
     if (::geteuid() != 0) why_ = "not root, who may make network namespaces";
     for (const char* needed : {"/dev/net/tun", "/usr/bin/unshare", "/usr/bin/python3"}) {
       if (!std::filesystem::exists(needed)) why_ = cat("no ", needed);

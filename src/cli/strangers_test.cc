@@ -158,7 +158,8 @@ class Strangers : public testing::Test {
     EXPECT_EQ(run.code == 0 ? weights_hash(folder_ + "/model") : "", wanted_);
   }
 
-  const std::string folder_ = folder_to_launch("strangers");
+  const std::string folder_ =
+      folder_to_launch(cat("strangers-", testing::UnitTest::GetInstance()->current_test_info()->name()));
   const std::string wanted_ = [&] {
     const Outcome run = call_shell(cat(build_folder(), "/espalier train ", folder_,
                                        "/plan.toml --deterministic --force --model ", folder_, "/one"));

@@ -148,8 +148,15 @@ void ControlCoordinator::stopped(int rank, bool is_stopped, double now) {
   ranks_[static_cast<size_t>(rank)].stopped = is_stopped;
 }
 
+void ControlCoordinator::show(double now) {
+  if (options_.limits.shows <= 0 || now - shown_ < options_.limits.shows) return;
+  shown_ = now;
+  send_all({ControlMessage::Ask{}});
+}
+
 void ControlCoordinator::tick(double now) {
   pass(now);
+  show(now);
   std::vector<int> mute;
   for (const auto& [link, since] : strangers_) {
     if (time_ - since >= options_.limits.join) mute.push_back(link);

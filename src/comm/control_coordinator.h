@@ -21,6 +21,7 @@ struct ControlLimits {
   double stalled = 300;  // without progress
   double join = 5;       // from a connection to its first message
   double host = 60;      // until each host must have joined
+  double shows = 0;      // between words to ranks, so that they know that it is there; 0: none
 };
 
 struct ControlAction {
@@ -131,6 +132,7 @@ class ControlCoordinator {
     int host = -1;
   };
 
+  void show(double now);
   void pass(double now);
   void join(int link, const ControlMessage::Join& join);
   void join(int link, const ControlMessage::HostJoin& join);
@@ -182,6 +184,7 @@ class ControlCoordinator {
   size_t kept_ = 0;                                 // bytes of both
   bool preempted_ = false;
   std::optional<RunVerdict> verdict_;
+  double shown_ = 0;
   std::vector<ControlAction> actions_;
 };
 

@@ -147,6 +147,22 @@ TEST(ControlCoordinator, OneThatComesBackWhileItCollectsIsNotBlamed) {
   EXPECT_EQ(run.text(), "none");
 }
 
+TEST(ControlCoordinator, ShowsThatItIsThereWhereItIsToldTo) {
+  for (const double shows : {0.0, 1.0}) {
+    ScriptedRun run(2, {.shows = shows});
+    run.sent.clear();
+    run.pass(4.05, {{0, in_step(1, 1)}, {1, in_step(1, 1)}});
+    for (const int rank : {0, 1}) {
+      if (shows > 0)
+        EXPECT_GE(run.sent[rank].size(), 3u);
+      else
+        EXPECT_TRUE(run.sent[rank].empty());
+      for (const ControlMessage& message : run.sent[rank])
+        EXPECT_TRUE(message == ControlMessage{ControlMessage::Ask{}});
+    }
+  }
+}
+
 TEST(ControlCoordinator, ALateCoordinatorBlamesNobody) {
   ScriptedRun run(2);
   run.pass(1, {{0, in_step(1, 1)}, {1, in_step(1, 1)}});

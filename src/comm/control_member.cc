@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "comm/control_text.h"
 
 namespace espalier {
 
@@ -14,6 +15,7 @@ void ControlMember::connected(double now) {
 }
 
 void ControlMember::received(const ControlMessage& message, const StageReport& at) {
+  heard_ = true;
   if (std::holds_alternative<ControlMessage::Welcome>(message.is)) {
     welcome_ = true;
   } else if (const auto* refused = std::get_if<ControlMessage::Refused>(&message.is)) {
@@ -33,8 +35,17 @@ void ControlMember::received(const ControlMessage& message, const StageReport& a
 
 void ControlMember::lost() { give_up(cat(options_.coordinator, " is gone")); }
 
+void ControlMember::look_for_coordinator(double now) {
+  const bool was_away = ticked_ && now - *ticked_ > kLate;
+  ticked_ = now;
+  if (std::exchange(heard_, false) || was_away || !heard_at_) heard_at_ = now;
+  if (options_.silent > 0 && welcome_ && now - *heard_at_ >= options_.silent)
+    give_up(cat(options_.coordinator, " has not been heard of for ", seconds_text(now - *heard_at_)));
+}
+
 void ControlMember::tick(double now, const StageReport& at) {
   if (!begun_) return;
+  look_for_coordinator(now);
   if (!welcome_ && now - *begun_ >= kAnswer) give_up("the launcher does not answer");
   if (over_ || (beat_ && now - *beat_ < kBeat)) return;
   beat_ = now;

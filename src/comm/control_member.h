@@ -14,12 +14,16 @@ class ControlMember {
  public:
   static constexpr double kBeat = 1;     // seconds between beats
   static constexpr double kAnswer = 30;  // until the coordinator must have answered
+  static constexpr double kLate = 1;     // between ticks: this rank itself was not there
 
   struct Options {
     int rank = 0, world = 1;
     int64_t pid = 0;
     std::string secret = {};
     std::string coordinator = "the launcher";  // as errors call it
+    // Seconds without a word of the coordinator, which shows that it is there (ControlLimits::shows), until
+    // this rank gives up; 0: it shows nothing.
+    double silent = 0;
   };
   explicit ControlMember(Options options);
 
@@ -51,11 +55,13 @@ class ControlMember {
   int preemption() const { return preemption_; }
 
  private:
+  void look_for_coordinator(double now);
   StageReport seen(const StageReport& at) const;
   void give_up(const std::string& why);
 
   const Options options_;
-  std::optional<double> begun_, beat_;
+  std::optional<double> begun_, beat_, ticked_, heard_at_;
+  bool heard_ = false;  // since the last tick
   bool welcome_ = false, over_ = false;
   uint64_t described_ = 0, agreed_ = 0;  // how often
   int preemption_ = 0;

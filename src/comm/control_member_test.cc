@@ -138,6 +138,35 @@ TEST(ControlMember, WithoutALauncherItGivesUp) {
   EXPECT_EQ(member.verdict()->rank, -1);
 }
 
+// A coordinator that says that it is there each second, and then no more.
+TEST(ControlMember, ASilentCoordinatorIsGivenUp) {
+  ControlMember member({.rank = 2, .world = 4, .coordinator = "rank 0", .silent = 6});
+  member.connected(10);
+  member.received({Message::Welcome{}}, kInStep);
+  double now = 10;
+  for (; now < 30; now += 0.25) {
+    if (now == static_cast<int>(now)) member.received({Message::Ask{}}, kInStep);
+    member.tick(now, kInStep);
+    ASSERT_FALSE(member.verdict()) << now;
+  }
+  for (; !member.verdict() && now < 60; now += 0.25) member.tick(now, kInStep);
+  EXPECT_NEAR(now, 29 + 6, 0.6);
+  EXPECT_EQ(member.verdict()->kind, VerdictKind::kLost);
+  EXPECT_EQ(member.verdict()->text, "rank 0 has not been heard of for 6 s");
+}
+
+// A rank that was stopped itself has heard nothing, and knows nothing.
+TEST(ControlMember, WhoWasAwayGivesNobodyUp) {
+  ControlMember member({.rank = 2, .world = 4, .coordinator = "rank 0", .silent = 6});
+  member.connected(10);
+  member.received({Message::Welcome{}}, kInStep);
+  member.tick(10, kInStep);
+  member.tick(50, kInStep);
+  EXPECT_FALSE(member.verdict());
+  member.tick(50.1, kInStep);
+  EXPECT_FALSE(member.verdict());
+}
+
 TEST(ControlMember, TheFirstSignalOfAnyRankIsKept) {
   ControlMember member = welcomed();
   EXPECT_EQ(member.preemption(), 0);

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "comm/control_member.h"
+
 namespace espalier {
 namespace {
 
@@ -15,7 +17,10 @@ constexpr std::chrono::seconds kLastRanks{5};
 
 OwnCoordinator::OwnCoordinator(const std::string& address, int world, std::string secret, std::string id,
                                std::function<void(const std::string&)> warn)
-    : server_(address, {.world = world, .secret = std::move(secret), .id = std::move(id)}),
+    : server_(address, {.world = world,
+                        .secret = std::move(secret),
+                        .id = std::move(id),
+                        .limits = {.shows = ControlMember::kBeat}}),
       warn_(std::move(warn)),
       thread_([this] { run(); }) {}
 

@@ -35,6 +35,9 @@ constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLook{50};
 std::atomic<bool> has_worker{false};
 std::function<void(const std::string&)> warn_of_run;
+// Without a word of rank 0, which looks after the others: more than TCP needs to find out that a cable is
+// cut.
+constexpr double kSilent = 9;
 // How long ranks of other launchers look for rank 0, and without a word of the launcher for one that stalls.
 constexpr std::chrono::seconds kMeeting{60};
 constexpr double kStallAfter = 300;
@@ -205,8 +208,12 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
     coordinator_ = std::make_unique<OwnCoordinator>(address, world_, secret, place.job, warn_of_run);
   const std::shared_ptr<BoardLayout> board = board_of_process(world_);
   board_ = std::make_shared<Board>(board);
-  const ControlMember::Options member{
-      .rank = rank_, .world = world_, .pid = ::getpid(), .secret = secret, .coordinator = "rank 0"};
+  const ControlMember::Options member{.rank = rank_,
+                                      .world = world_,
+                                      .pid = ::getpid(),
+                                      .secret = secret,
+                                      .coordinator = "rank 0",
+                                      .silent = kSilent};
   using Clock = std::chrono::steady_clock;
   for (const auto until = Clock::now() + kMeeting; !control_;) {
     try {
