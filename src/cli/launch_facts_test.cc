@@ -39,7 +39,7 @@ struct TrainedModel {
   }
   void fit_again(std::vector<std::shared_ptr<Callback>> callbacks = {}, const Tensor& rows = {}) {
     callbacks.push_back(
-        LambdaCallback({.on_batch_end = [](int64_t, const Logs&) { std::cerr << kStepped << std::endl; }}));
+        LambdaCallback({.on_batch_end = [](int64_t, const Logs&) { std::cerr << cat(kStepped, "\n"); }}));
     fit(std::move(callbacks), rows.defined() ? rows : x);
   }
 };
@@ -95,7 +95,8 @@ TEST(LaunchFacts, DISABLED_Program) {
     TrainedModel of;
     kFactPrograms.at(name)(of);
   } catch (const Error& error) {
-    std::cerr << error.message() << " [" << error.rule() << "]" << std::endl;
+    // In one piece: ranks share the stream.
+    std::cerr << cat(error.message(), " [", error.rule(), "]\n");
     code = 1;
   }
   ::_exit(code);

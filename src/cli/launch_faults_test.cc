@@ -91,7 +91,7 @@ TEST(LaunchFaults, DISABLED_Program) {
   try {
     kFaults.at(name)();
   } catch (const Error& error) {
-    std::cerr << "told: " << error.message() << std::endl;
+    std::cerr << cat("told: ", error.message(), "\n");
     code = 1;
   }
   ::_exit(code);

@@ -108,7 +108,8 @@ TEST(LaunchSentences, DISABLED_Program) {
     kPrograms.at(name)();
   } catch (const Error& error) {
     // As the command does.
-    std::cerr << error.message() << " [" << error.rule() << "]" << std::endl;
+    // In one piece: ranks share the stream.
+    std::cerr << cat(error.message(), " [", error.rule(), "]\n");
     code = 1;
   }
   ::_exit(code);

@@ -86,7 +86,7 @@ TEST(LaunchStages, DISABLED_Program) {
   try {
     fit_few();
   } catch (const Error& error) {
-    std::cerr << error.message() << std::endl;
+    std::cerr << cat(error.message(), "\n");
     code = 1;
   }
   ::_exit(code);

@@ -234,8 +234,10 @@ TEST_F(Link, SlowACutIsSaidOnBothSides) {
     EXPECT_TRUE(within(5, [&] { return is_said_once(each->said(0), ") has not been heard of for "); }))
         << each->said(0);
     EXPECT_TRUE(is_said_once(each->said(0), "espalier: rank 1 (pid "));
+    // Its connection breaks after 8 s, and what has heard nothing for 9 s gives up.
     EXPECT_TRUE(within(5, [&] {
-      return is_said_once(each->said(1), "espalier: rank 0 is gone [comm.verdict]\n");
+      return is_said_once(each->said(1), "espalier: rank 0 is gone [comm.verdict]\n") ||
+             is_said_once(each->said(1), "espalier: rank 0 has not been heard of for 9");
     })) << each->said(1);
   }
 }

@@ -93,7 +93,7 @@ TEST(ShardRank, DISABLED_Trains) {
   try {
     train_files(folder);
   } catch (const std::exception& error) {
-    std::cerr << error.what() << std::endl;
+    std::cerr << cat(error.what(), "\n");
     code = 1;
   }
   ::_exit(code);
