@@ -15,6 +15,7 @@
 #include "base/shell_words.h"
 #include "cli/beside_test.h"
 #include "cli/launched_test.h"
+#include "comm/wire_module.h"
 
 namespace espalier::cli {
 namespace {
@@ -88,7 +89,15 @@ struct LongRun {
   std::thread thread;
 };
 
-TEST(LaunchHosts, EachRankHasItsPlace) {
+// Hosts talk through gloo.
+class LaunchHosts : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string why; !has_wire("gloo", &why)) GTEST_SKIP() << why;
+  }
+};
+
+TEST_F(LaunchHosts, EachRankHasItsPlace) {
   const Outcome run = call_command(
       "launch --hosts a:2,b:2 --interface 127.0.0.1 --agent 'env HOSTNAME={host} MINE={host}' --stall-after "
       "2.5s -- sh -c "
@@ -107,7 +116,7 @@ TEST(LaunchHosts, EachRankHasItsPlace) {
                                       cat("2/4 0/2 1:2,2 b b", same), cat("3/4 1/2 1:2,2 b b", same)}));
 }
 
-TEST(LaunchHosts, TheEnvironmentGoesAlongAndTheHostsOwnStays) {
+TEST_F(LaunchHosts, TheEnvironmentGoesAlongAndTheHostsOwnStays) {
   const Outcome run = call_shell(
       cat("env GIVEN='a \"b\"' HOSTNAME=here SLURM_PROCID=3 ESPALIER_RANK=9 PATH=\"$PATH:/given\" ",
           build_folder(),
@@ -119,7 +128,7 @@ TEST(LaunchHosts, TheEnvironmentGoesAlongAndTheHostsOwnStays) {
                                                                 "1 a \"b\" b /of/b none /given lo"}));
 }
 
-TEST(LaunchHosts, OneHostNeedsNoEngine) {
+TEST_F(LaunchHosts, OneHostNeedsNoEngine) {
   const Outcome run = call_command(
       "launch --hosts localhost:2 --agent env -- sh -c 'echo $ESPALIER_RANK ${ESPALIER_ENGINE-none} "
       "${ESPALIER_BOARD-none} $ESPALIER_HOST_SIZES; exit 42'");
@@ -128,7 +137,7 @@ TEST(LaunchHosts, OneHostNeedsNoEngine) {
   EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0 none none 2", "1 none none 2"}));
 }
 
-TEST(LaunchHosts, HostfilesAndFewerRanks) {
+TEST_F(LaunchHosts, HostfilesAndFewerRanks) {
   const std::string file =
       write_file(fresh_folder("launch-hostfile") + "/hosts", "a slots=2 # two\nb:3\nc\n");
   const Outcome run =
@@ -140,7 +149,7 @@ TEST(LaunchHosts, HostfilesAndFewerRanks) {
             (std::vector<std::string>{"[rank 0] 0 of 2,1", "[rank 1] 0 of 2,1", "[rank 2] 1 of 2,1"}));
 }
 
-TEST(LaunchHosts, WrongUseIsASentence) {
+TEST_F(LaunchHosts, WrongUseIsASentence) {
   const std::pair<const char*, const char*> cases[] = {
       {"--hosts a:0", "[launch.hosts]"},
       {"--hosts a,b -n 3", "-n 3 is more than the 2 ranks of 2 hosts"},
@@ -159,7 +168,7 @@ TEST(LaunchHosts, WrongUseIsASentence) {
   }
 }
 
-TEST(LaunchHosts, ARankThatFailsIsNamedWithItsHost) {
+TEST_F(LaunchHosts, ARankThatFailsIsNamedWithItsHost) {
   const std::string record = fresh_folder("launch-hosts-record") + "/run.json";
   const Outcome run = call_shell(hosts_words(
       "--record " + record, "[ $ESPALIER_RANK = 3 ] && { echo no data >&2; exit 5; }; exec sleep 300"));
@@ -173,7 +182,7 @@ TEST(LaunchHosts, ARankThatFailsIsNamedWithItsHost) {
   EXPECT_EQ(starts.at(0).at("ranks").at(0).at("end"), "ended by signal 15");
 }
 
-TEST(LaunchHosts, AllStartAgain) {
+TEST_F(LaunchHosts, AllStartAgain) {
   const Outcome run =
       call_shell(hosts_words("--restarts 1",
                              "[ $ESPALIER_RESTART$ESPALIER_RANK = 02 ] && exit 3; [ "
@@ -184,7 +193,7 @@ TEST(LaunchHosts, AllStartAgain) {
   EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0", "1", "2", "3"}));
 }
 
-TEST(LaunchHosts, SlowAHostThatCannotBeReachedIsASentenceWithTheAgentsWords) {
+TEST_F(LaunchHosts, SlowAHostThatCannotBeReachedIsASentenceWithTheAgentsWords) {
   const std::string agent = fresh_folder("launch-no-host") + "/agent";
   write_file(agent,
              "#!/bin/sh\n[ $1 = b ] && { echo \"ssh: Could not resolve hostname $1\" >&2; exit 255; "
@@ -200,7 +209,7 @@ TEST(LaunchHosts, SlowAHostThatCannotBeReachedIsASentenceWithTheAgentsWords) {
   EXPECT_TRUE(contains(run.error, "\n  | ssh: Could not resolve hostname b\n")) << run.error;
 }
 
-TEST(LaunchHosts, AProgramThatIsNotThereIsASentence) {
+TEST_F(LaunchHosts, AProgramThatIsNotThereIsASentence) {
   const Outcome run = call_command("launch --hosts a,b --interface lo --agent env -- ./no-such-program");
   EXPECT_EQ(run.code, 43);
   EXPECT_TRUE(contains(run.error, "  | espalier: cannot run ./no-such-program: No such file or directory"))
@@ -208,7 +217,7 @@ TEST(LaunchHosts, AProgramThatIsNotThereIsASentence) {
 }
 
 // ssh and its like join their words for a shell; others hand them on.
-TEST(LaunchHosts, AgentsAreFoundInFoldersWithBlanks) {
+TEST_F(LaunchHosts, AgentsAreFoundInFoldersWithBlanks) {
   const std::string folder = fresh_folder("launch blanks $HOME 'x'");
   const std::string command = folder + "/espalier", ssh = folder + "/ssh";
   std::filesystem::create_hard_link(build_folder() + "/espalier", command);
@@ -223,7 +232,7 @@ TEST(LaunchHosts, AgentsAreFoundInFoldersWithBlanks) {
   }
 }
 
-TEST(LaunchHosts, SlowAnAgentThatIsKilledTakesItsRanksAlongAndIsNamed) {
+TEST_F(LaunchHosts, SlowAnAgentThatIsKilledTakesItsRanksAlongAndIsNamed) {
   LongRun run("launch-agent-killed");
   ASSERT_TRUE(run.is_there());
   const auto began = LaunchClock::now();
@@ -238,7 +247,7 @@ TEST(LaunchHosts, SlowAnAgentThatIsKilledTakesItsRanksAlongAndIsNamed) {
       << run.errors();
 }
 
-TEST(LaunchHosts, SlowNothingOutlivesALauncherThatIsKilled) {
+TEST_F(LaunchHosts, SlowNothingOutlivesALauncherThatIsKilled) {
   LongRun run("launch-hosts-killed");
   ASSERT_TRUE(run.is_there());
   ::kill(run.launcher, SIGKILL);
@@ -246,7 +255,7 @@ TEST(LaunchHosts, SlowNothingOutlivesALauncherThatIsKilled) {
 }
 
 // The agent sees the end of its input, and nothing else says that the launcher is gone.
-TEST(LaunchHosts, SlowAnAgentEndsWithItsInput) {
+TEST_F(LaunchHosts, SlowAnAgentEndsWithItsInput) {
   const std::string folder = fresh_folder("launch-agent-input");
   const std::string keeper = folder + "/agent";
   // Between the launcher and the agent, in another session; what ends it does not end the agent.
@@ -265,7 +274,7 @@ TEST(LaunchHosts, SlowAnAgentEndsWithItsInput) {
   thread.join();
 }
 
-TEST(LaunchHosts, AnAgentWithoutOrdersSaysSo) {
+TEST_F(LaunchHosts, AnAgentWithoutOrdersSaysSo) {
   for (const char* input : {"/dev/null", "<(echo hello)", "<(echo {})"}) {
     const Outcome run = call_shell(cat("bash -c \"", build_folder(), "/espalier agent < ", input, "\""));
     EXPECT_EQ(run.code, 2) << input;
@@ -273,7 +282,7 @@ TEST(LaunchHosts, AnAgentWithoutOrdersSaysSo) {
   }
 }
 
-TEST(LaunchHosts, SlowSignalsReachAllHosts) {
+TEST_F(LaunchHosts, SlowSignalsReachAllHosts) {
   for (const int signal : {SIGINT, SIGTERM}) {
     LongRun run(cat("launch-hosts-signal-", signal));
     ASSERT_TRUE(run.is_there());
@@ -285,7 +294,7 @@ TEST(LaunchHosts, SlowSignalsReachAllHosts) {
   }
 }
 
-TEST(LaunchHosts, SlowTheSecretIsInNoCommandLine) {
+TEST_F(LaunchHosts, SlowTheSecretIsInNoCommandLine) {
   LongRun run("launch-hosts-secret");
   ASSERT_TRUE(run.is_there());
   std::string secret;
@@ -304,7 +313,7 @@ TEST(LaunchHosts, SlowTheSecretIsInNoCommandLine) {
   EXPECT_GE(looked, 2);
 }
 
-TEST(LaunchHosts, SlowWorkersOfAHostTrainAndAreNamedAsWithoutAnAgent) {
+TEST_F(LaunchHosts, SlowWorkersOfAHostTrainAndAreNamedAsWithoutAnAgent) {
   const std::string folder = folder_to_launch("launch-hosts-train");
   const std::string hosts = cat(build_folder(), "/espalier launch --hosts localhost:2 --agent env ");
   const Outcome plain = call_shell(launch_words(2, "", worker_words(folder, "--deterministic")));
@@ -325,7 +334,7 @@ TEST(LaunchHosts, SlowWorkersOfAHostTrainAndAreNamedAsWithoutAnAgent) {
 }
 
 // Hosts with a network each, and nothing else between them.
-TEST(LaunchHosts, SlowBetweenNetworkNamespaces) {
+TEST_F(LaunchHosts, SlowBetweenNetworkNamespaces) {
   const std::string a = cat("esp", ::getpid() % 10000, "a"), b = cat("esp", ::getpid() % 10000, "b");
   if (::geteuid() != 0) GTEST_SKIP() << "not root, who may make network namespaces";
   const std::string make =
