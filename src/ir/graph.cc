@@ -56,6 +56,7 @@ std::vector<TensorType> infer_types(const OpDef& op, const Attributes* attribute
                                     std::span<const TensorType* const> inputs,
                                     std::span<const GraphPtr> regions) {
   InferContext context(op, attributes, inputs, regions);
+  context.results.reserve(1);  // as many as most ops have
   op.infer(context);
   for (const TensorType& type : context.results) check_type(type);
   return std::move(context.results);

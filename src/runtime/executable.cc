@@ -54,14 +54,14 @@ void check_overlap(const Executable::Plan& plan, RunState& state, std::span<cons
   spans.clear();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto* data = static_cast<const std::byte*>(outputs[i].data);
-    if (const size_t bytes = outputs[i].type->bytes()) spans.emplace_back(data, data + bytes);
+    if (const size_t bytes = plan.output_bytes[i]) spans.emplace_back(data, data + bytes);
   }
   std::sort(spans.begin(), spans.end());
   bool clear = true;
   for (size_t i = 1; i < spans.size(); ++i) clear = clear && spans[i - 1].second <= spans[i].first;
   for (size_t i = 0; clear && i < inputs.size(); ++i) {
     const auto* data = static_cast<const std::byte*>(inputs[i].data);
-    const size_t bytes = inputs[i].type->bytes();
+    const size_t bytes = plan.input_bytes[i];
     const uint32_t heir = plan.heir[i];
     if (!bytes || (heir != kNone && outputs[heir].data == data)) continue;
     const auto after = std::upper_bound(spans.begin(), spans.end(), data,

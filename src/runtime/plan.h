@@ -96,6 +96,7 @@ struct Executable::Plan {
   size_t max_operands = 0;  // of one step
   // Input i may lie exactly where output heir[i] lies, its variable's update; kNone: nowhere near any output.
   std::vector<uint32_t> heir;
+  std::vector<size_t> input_bytes, output_bytes;
   std::vector<LiveRange> live_ranges;  // kept on request
 
   mutable Idle<RunState> idle;  // of finished runs

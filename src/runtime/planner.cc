@@ -72,6 +72,9 @@ class Planner {
   // Pairs variables with their updates.
   void find_signature() {
     plan_->heir.assign(graph_.inputs().size(), kNone);
+    for (const auto& input : graph_.inputs()) plan_->input_bytes.push_back(graph_.type(input.value).bytes());
+    for (const auto& output : graph_.outputs())
+      plan_->output_bytes.push_back(graph_.type(output.value).bytes());
     variable_of_.assign(graph_.outputs().size(), kNone);
     std::unordered_map<std::string_view, uint32_t> variables;
     for (uint32_t i = 0; i < graph_.inputs().size(); ++i) {

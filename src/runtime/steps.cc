@@ -86,19 +86,19 @@ struct KernelBlock {
   Ref workspace;
 };
 
-void run_kernel_as(void (*run)(const KernelCall&), const KernelBlock& block, const Frame& frame,
-                   const Follower& follower, uint64_t* ticket) {
+// Inlined: a plan of small arrays would see a second call a kernel.
+[[gnu::always_inline]] inline void run_kernel_as(void (*run)(const KernelCall&), const KernelBlock& block,
+                                                 const Frame& frame, const Follower& follower,
+                                                 uint64_t* ticket) {
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
   run({frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), follower,
        ticket});
 }
-void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follower& follower) {
-  run_kernel_as(block.run, block, frame, follower, nullptr);
-}
 void run_kernel(const void* memory, const Frame& frame) {
-  run_kernel_before(*static_cast<const KernelBlock*>(memory), frame, {});
+  const auto& block = *static_cast<const KernelBlock*>(memory);
+  run_kernel_as(block.run, block, frame, {}, nullptr);
 }
 
 struct SplitBlock {
@@ -137,7 +137,8 @@ void run_followed(const void* memory, const Frame& frame) {
     const auto& context = *static_cast<const Context*>(memory);
     run_tile_range(context.tiles, context.frame, first, last);
   };
-  run_kernel_before(*static_cast<const KernelBlock*>(block.kernel.block), frame, {follow, &context});
+  const auto& kernel = *static_cast<const KernelBlock*>(block.kernel.block);
+  run_kernel_as(kernel.run, kernel, frame, {follow, &context}, nullptr);
 }
 
 void run_in_turn(const void* memory, const Frame& frame) {
