@@ -75,11 +75,12 @@ class LinkRun {
  public:
   static constexpr int kUnits = 64;
   // Of the two hidden layers: each of two hosts sends as much as a sum has.
-  static constexpr int64_t kGradients = 4 * (3 * kUnits + (kUnits + 1) * kUnits);
+  static constexpr int64_t gradients(int64_t units) { return 4 * (3 * units + (units + 1) * units); }
 
-  // Of 4 steps an epoch.
-  LinkRun(const SlowLink& link, const std::string& name, int epochs)
-      : link_(link), folder_(folder_to_launch(name, 96, kUnits, epochs)) {}
+  // 69 of the rows train, 24 a step.
+  static constexpr int kStepsAnEpoch = 3;
+  LinkRun(const SlowLink& link, const std::string& name, int epochs, int units = kUnits)
+      : link_(link), folder_(folder_to_launch(name, 96, units, epochs)) {}
 
   std::string folder() const { return folder_; }
   // What this rank has written to standard error.
@@ -152,7 +153,7 @@ class LinkRun {
 
 class Link : public testing::Test {
  protected:
-  static constexpr int kEpochs = 13, kSteps = 4 * kEpochs, kMany = 5000;
+  static constexpr int kEpochs = 17, kSteps = LinkRun::kStepsAnEpoch * kEpochs, kMany = 5000;
 
   static void SetUpTestSuite() { link_ = std::make_unique<SlowLink>(); }
   static void TearDownTestSuite() { link_.reset(); }
@@ -188,8 +189,8 @@ class Link : public testing::Test {
     ASSERT_EQ(two.code, 0) << two.error << run.said(0);
     EXPECT_NE((two.error + run.said(0)).find(engine), std::string::npos) << two.error << run.said(0);
     EXPECT_EQ(weights_hash(folder + "/model"), weights_hash(folder + "/one"));
-    EXPECT_GE(sent_by(link_->first()) - first, kSteps * LinkRun::kGradients);
-    EXPECT_GE(sent_by(link_->second()) - second, kSteps * LinkRun::kGradients);
+    EXPECT_GE(sent_by(link_->first()) - first, kSteps * LinkRun::gradients(LinkRun::kUnits));
+    EXPECT_GE(sent_by(link_->second()) - second, kSteps * LinkRun::gradients(LinkRun::kUnits));
   }
 
   static std::unique_ptr<SlowLink> link_;
@@ -201,6 +202,24 @@ TEST_F(Link, SlowHostsFarApartLearnTheBitsOfOneDevice) {
   const LinkRun gloo = run("gloo", kEpochs), mpi = run("mpi", kEpochs);
   expect_same(gloo, gloo.launch("tests/on_host {host}", "--deterministic"), "engine: gloo between 2 hosts");
   expect_same(mpi, mpi.mpirun("--deterministic"), "; engine: mpi");
+}
+
+// By what the interface sent, headers of packets included. Weights travel once, as they are.
+TEST_F(Link, SlowGradientsAsBf16AreHalfTheBytes) {
+  constexpr int kWide = 512, kFewEpochs = 3;
+  constexpr double kGradients = LinkRun::kStepsAnEpoch * kFewEpochs * LinkRun::gradients(kWide);
+  const LinkRun gloo(*link_, name_ + "/gloo", kFewEpochs, kWide),
+      mpi(*link_, name_ + "/mpi", kFewEpochs, kWide);
+  const auto sent = [](const std::string& words) {
+    const int64_t before = sent_by(link_->first());
+    const Outcome outcome = call_shell(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.error;
+    return static_cast<double>(sent_by(link_->first()) - before);
+  };
+  const auto by_gloo = [&](const char* flags) { return sent(gloo.launch("tests/on_host {host}", flags)); };
+  const auto by_mpi = [&](const char* flags) { return sent(mpi.mpirun(flags)); };
+  EXPECT_NEAR((by_gloo("") - by_gloo("--compress bf16")) / kGradients, 0.5, 0.05);
+  EXPECT_NEAR((by_mpi("") - by_mpi("--compress bf16")) / kGradients, 0.5, 0.05);
 }
 
 // Nobody is told of it by the system: each side finds out by what does not come.
