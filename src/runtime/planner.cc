@@ -6,6 +6,7 @@
 
 #include "ir/constant.h"
 #include "ops/collective.h"
+#include "runtime/collective_schedule.h"
 #include "runtime/decompose.h"
 #include "runtime/fusion.h"
 #include "runtime/integer_products.h"
@@ -40,10 +41,9 @@ class Planner {
     assign_slots();
     assign_outputs();
     reserve_regions();
-    schedule_collectives();
+    split_collectives();
     find_fences();
     for (uint32_t unit = 0; unit <= end_; ++unit) {
-      // In the order in which they begin, which is one of the graph alone: that of all ranks.
       while (begun_ < splits_.size() && splits_[begun_].begin == unit) begin_collective(splits_[begun_++]);
       while (ended_ < begun_ && splits_[ended_].end == unit) end_collective(splits_[ended_++]);
       if (unit == end_) break;
@@ -217,61 +217,22 @@ class Planner {
     }
   }
 
-  // A collective that runs in two parts: it begins before the step of unit `begin`, where what it sends is
-  // written and read by nobody else, and ends before that of `end`.
-  struct Split {
-    uint32_t unit, begin, end;
+  struct Split : SplitCollective {
     uint64_t workspace_offset = 0, workspace_bytes = 0;
     Step last = {};
   };
 
-  static bool talks(const Graph& graph) {
-    return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
-      return is_collective(*node.op) ||
-             std::ranges::any_of(graph.regions(node), [](const GraphPtr& region) { return talks(*region); });
-    });
-  }
-
-  // Collectives begin early and end late, just before the first result of any of them that began no earlier
-  // is read: what others compute goes on meanwhile. They are ended in the order in which they began, so one
-  // that has no two parts, or runs in a region, leaves all of them where they stand.
-  void schedule_collectives() {
+  // What they read lives until they end.
+  void split_collectives() {
     if (!options_.fast_kernels) return;
-    for (uint32_t unit = 0; unit < end_; ++unit) {
-      const Node& node = graph_.node(units_.nodes_of(unit)[0]);
-      const bool inside =
-          std::ranges::any_of(graph_.regions(node), [](const GraphPtr& region) { return talks(*region); });
-      if (inside || (is_collective(*node.op) && !begins_apart(*node.op, node.input_count)))
-        return splits_.clear();
-      if (is_collective(*node.op)) splits_.push_back({.unit = unit, .begin = 0, .end = end_});
-    }
-    if (splits_.empty()) return;
-    std::unordered_map<ValueId, Split*> in_place, results;
-    for (Split& split : splits_) {
-      const Node& node = graph_.node(units_.nodes_of(split.unit)[0]);
-      for (uint32_t i = 0; i < node.input_count; ++i) {
-        const ValueId root = units_.read_from(graph_, node, i);
-        const NodeId producer = graph_.producer(root);
-        if (producer != kNone && is_collective(*graph_.node(producer).op)) return splits_.clear();
-        if (producer != kNone && units_.unit_of[producer] != kNone)
-          split.begin = std::max(split.begin, units_.unit_of[producer] + 1);
-        if (exchange_.contains(root) && last_use_[root] == split.unit) in_place.emplace(root, &split);
-      }
-      for (uint32_t i = 0; i < node.result_count; ++i) results.emplace(node.first_result + i, &split);
-    }
-    for (uint32_t unit = 0; unit < end_; ++unit) {
-      for_each_read(graph_, units_, unit, [&](ValueId root, bool) {
-        if (const auto it = in_place.find(root); it != in_place.end() && it->second->unit != unit)
-          it->second->begin = std::max(it->second->begin, unit + 1);
-        if (const auto it = results.find(root); it != results.end())
-          it->second->end = std::min(it->second->end, unit);
-      });
-    }
-    std::ranges::sort(splits_, {}, [](const Split& split) { return std::pair(split.begin, split.unit); });
-    for (size_t i = splits_.size() - 1; i-- > 0;)
-      splits_[i].end = std::min(splits_[i].end, splits_[i + 1].end);
-    for (const Split& split : splits_) {
+    for (const SplitCollective& split :
+         schedule_collectives(graph_, units_, [this](ValueId root, uint32_t unit) {
+           return exchange_.contains(root) && last_use_[root] == unit;
+         })) {
+      splits_.push_back({split});
       split_units_.insert(split.unit);
+    }
+    for (const Split& split : splits_) {
       const Node& node = graph_.node(units_.nodes_of(split.unit)[0]);
       for (uint32_t i = 0; i < node.input_count; ++i) {
         const ValueId root = units_.read_from(graph_, node, i);
@@ -623,8 +584,7 @@ class Planner {
   std::vector<Split> splits_;                           // as they begin
   size_t begun_ = 0, ended_ = 0;
   std::unordered_set<uint32_t> split_units_;
-  std::unordered_multimap<uint32_t, ValueId>
-      held_until_;  // by unit: what a collective reads until it is reached
+  std::unordered_multimap<uint32_t, ValueId> held_until_;  // by unit: what a collective reads until there
   uint32_t open_from_ = 0;
   ArenaAllocator arena_;
 };
