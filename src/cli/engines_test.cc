@@ -1,6 +1,5 @@
-// Workers over engines between hosts, and under the launchers of others: hosts are processes of this machine.
-#include <sys/wait.h>
-#include <unistd.h>
+// Workers over engines between hosts, and under the launchers of others.
+#include "cli/engines_test.h"
 
 #include <cstdlib>
 #include <random>
@@ -9,26 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "cli/launched_test.h"
-#include "comm/wire_module.h"
 
 namespace espalier::cli {
 namespace {
 
-class Engines : public testing::Test {
+class Engines : public EnginesTest {
  protected:
-  void SetUp() override {
-    for (const char* engine : {"gloo", "mpi"}) {
-      if (std::string why; !has_wire(engine, &why)) GTEST_SKIP() << why;
-    }
-  }
-  static bool has_program(const std::string& name) { return call_shell("command -v " + name).code == 0; }
-  static int free_port() {
-    static int next = 20'000 + static_cast<int>(::getpid()) % 10'000;
-    return next += 2;
-  }
-
-  std::string train() const { return worker_words(folder_, "--deterministic"); }
   // The weights of a run that these words start; whoever speaks first says `said`.
   void expect_same(const std::string& words, const std::string& said) const {
     SCOPED_TRACE(words);
@@ -38,29 +23,10 @@ class Engines : public testing::Test {
     EXPECT_NE((run.error + run.output).find(said), std::string::npos) << run.error << run.output;
     EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
   }
-  // `words` as so many processes at once, each behind what rank_words(rank) says.
-  template <class F>
-  static std::string together(int ranks, const std::string& words, F&& rank_words) {
-    std::string out = "status=0; ";
-    for (int rank = 0; rank < ranks; ++rank)
-      out += cat("env ", rank_words(rank), " ", words, " & p", rank, "=$!; ");
-    for (int rank = 0; rank < ranks; ++rank) out += cat("wait $p", rank, " || status=1; ");
-    return out + "exit $status";
-  }
   static std::string hosts(const std::string& list, const std::string& flags, const std::string& program) {
     return cat(build_folder(), "/espalier launch --hosts ", list, " --agent env --interface 127.0.0.1 ",
                flags, " -- ", program);
   }
-
-  // Tests run beside each other.
-  const std::string folder_ =
-      folder_to_launch(cat("engines-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-  const std::string wanted_ = [&] {
-    const Outcome run = call_shell(cat(build_folder(), "/espalier train ", folder_,
-                                       "/plan.toml --deterministic --force --model ", folder_, "/one"));
-    EXPECT_EQ(run.code, 0) << run.error;
-    return weights_hash(folder_ + "/one");
-  }();
 };
 
 TEST_F(Engines, SlowHostsLearnTheBitsOfOneDevice) {
@@ -80,24 +46,22 @@ TEST_F(Engines, SlowFastModeIsNearOneDevice) {
       distance(cat(build_folder(), "/espalier train ", folder_,
                    "/plan.toml --strategy mirrored --devices 3 --force --model ", folder_, "/model"));
   EXPECT_EQ(distance(hosts("a:1,b:1,c:1", "", worker_words(folder_))), mirrored);
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
-  EXPECT_EQ(distance(cat("mpirun --allow-run-as-root --oversubscribe -n 3 ", worker_words(folder_))),
-            mirrored);
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  EXPECT_EQ(distance(cat(kMpirun, "-n 3 ", worker_words(folder_))), mirrored);
 }
 
 TEST_F(Engines, SlowMpirunStartsWorkers) {
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
-  const std::string mpirun = "mpirun --allow-run-as-root --oversubscribe ";
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   for (const int ranks : {2, 3, 4, 8})
-    expect_same(cat(mpirun, "-n ", ranks, " ", train()),
+    expect_same(cat(kMpirun, "-n ", ranks, " ", train()),
                 cat("rank 0 of ", ranks, " by Open MPI (OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=", ranks,
                     "); engine: mpi"));
-  expect_same(cat("ESPALIER_ENGINE=gloo ", mpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
+  expect_same(cat("ESPALIER_ENGINE=gloo ", kMpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
               "engine: gloo over ");
 }
 
 TEST_F(Engines, SlowLaunchRunsMpirunUnderneath) {
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   const std::string launch = build_folder() + "/espalier launch -n 3 --engine mpi ";
   expect_same(cat(launch, "-- ", train()), "mpirun -n 3 ");
   // Chaos comes on the first start.
@@ -108,23 +72,19 @@ TEST_F(Engines, SlowLaunchRunsMpirunUnderneath) {
 
 TEST_F(Engines, SlowVariablesOfTorchrunStartWorkers) {
   const int port = free_port();
-  expect_same(together(3, train(),
+  expect_same(together(3,
                        [&](int rank) {
-                         return cat("RANK=", rank, " WORLD_SIZE=3 LOCAL_RANK=", rank,
-                                    " LOCAL_WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=", port);
+                         return cat("exec env LOCAL_RANK=", rank, " LOCAL_WORLD_SIZE=3 ",
+                                    torchrun_words(rank, 3, port), " ", train());
                        }),
               "rank 0 of 3 by torchrun (RANK=0 WORLD_SIZE=3); engine: gloo over 127.0.0.1");
 }
 
 TEST_F(Engines, SlowTfConfigStartsWorkers) {
   const int port = free_port();
-  expect_same(together(2, train(),
-                       [&](int rank) {
-                         return cat("TF_CONFIG='{\"cluster\": {\"worker\": [\"127.0.0.1:", port,
-                                    "\", \"127.0.0.1:", port + 1,
-                                    "\"]}, \"task\": {\"type\": \"worker\", \"index\": ", rank, "}}'");
-                       }),
-              "rank 0 of 2 by TF_CONFIG (task worker 0 of 2); engine: gloo over 127.0.0.1");
+  expect_same(
+      together(2, [&](int rank) { return cat("exec env ", tf_config_words(rank, port), " ", train()); }),
+      "rank 0 of 2 by TF_CONFIG (task worker 0 of 2); engine: gloo over 127.0.0.1");
 }
 
 TEST_F(Engines, SlowSlurmStartsWorkers) {
@@ -212,7 +172,7 @@ TEST_F(Engines, SlowSeededFaultsOverHostsAreNamedExactly) {
 // Twelve, or ESPALIER_CHAOS_RUNS, where mpirun starts the ranks: rank 0 has the coordinator, which knows of
 // ends that a connection broke, and of its own loss nothing. Each verdict of 99 in 100 names the rank.
 TEST_F(Engines, SlowSeededFaultsUnderMpirunAreNamed) {
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
   const int runs = asked ? std::stoi(asked) : 12;
   int exact = 0;
@@ -257,9 +217,9 @@ TEST_F(Engines, SlowSeededFaultsUnderMpirunAreNamed) {
 
 TEST_F(Engines, SlowAWorkerWithoutALauncherIsMissed) {
   const int port = free_port();
-  const Outcome run = call_shell(together(3, worker_words(folder_), [&](int rank) {
-    return cat(rank == 2 ? "ESPALIER_CHAOS=kill:2@step5 " : "", "RANK=", rank,
-               " WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=", port);
+  const Outcome run = call_shell(together(3, [&](int rank) {
+    return cat("exec env ", rank == 2 ? "ESPALIER_CHAOS=kill:2@step5 " : "", torchrun_words(rank, 3, port),
+               " ", worker_words(folder_));
   }));
   EXPECT_EQ(run.code, 1);
   EXPECT_NE(run.error.find("rank 2 (pid "), std::string::npos) << run.error;
