@@ -2,14 +2,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <random>
 #include <regex>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/sha256.h"
+#include "cli/seeded_fault_test.h"
 #include "cli/verb_test.h"
 #include "format/safetensors.h"
 
@@ -244,39 +243,23 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
   const double whole = timed(launched(5, "", cat(plan, " --force --model ", folder, "/model"))).second;
   // What a busy machine adds to a limit.
   constexpr double kSlack = 0.5;
-  const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
-  const int runs = asked ? std::stoi(asked) : 12;
+  const int runs = runs_asked();
   int exact = 0;
   for (int seed = 0; seed < runs; ++seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     // Twelve faults in a row are of each kind twice.
-    const char* const kinds[] = {"kill", "throw", "exit", "stop", "short", "mismatch"};
-    const std::string kind = kinds[seed % 6];
+    SeededFault fault(seed, {"kill", "throw", "exit", "stop", "short", "mismatch"});
+    const bool mismatch = fault.kind == "mismatch";
     // Of two that differ none is the odd one.
-    const int ranks = kind == "mismatch" ? 3 + below(3) : 2 + below(4), rank = below(ranks),
-              step = 1 + below(12);
-    const std::string model = folder + "/model", who = cat("rank ", rank, " (pid ");
-    std::string chaos, wanted, lr;
+    const int ranks = mismatch ? 3 + fault.below(3) : 2 + fault.below(4);
+    fault.draw(ranks);
+    const int rank = fault.rank;
+    const std::string model = folder + "/model";
+    const std::string lr = mismatch ? cat(" --lr 0.0$((1 + (ESPALIER_RANK == ", rank, ")))") : "";
+    const std::string wanted = mismatch ? "optimizer.learning_rate is " : cat(")", fault.said());
     // To the verdict. Silence counts from the last beat.
-    double limit = 2;
-    if (kind == "kill") wanted = cat(") ended by signal 9 in step ", step);
-    if (kind == "throw") wanted = cat(") failed in step ", step);
-    if (kind == "exit") wanted = cat(") ended with status 0 in step ", step, " while");
-    if (kind == "stop") {
-      wanted = ") has not been heard of for 5.";
-      limit = 6;
-    }
-    if (kind == "kill" || kind == "throw" || kind == "exit")
-      chaos = cat("--chaos ", kind, ":", rank, "@step", step);
-    if (kind == "stop") chaos = cat("--chaos stop:", rank, "@step", step, ":30s");
-    if (kind == "short") chaos = cat("--chaos stop:", rank, "@step", step, ":2s");
-    if (kind == "mismatch") {
-      lr = cat(" --lr 0.0$((1 + (ESPALIER_RANK == ", rank, ")))");
-      wanted = "optimizer.learning_rate is ";
-    }
+    const double limit = fault.kind == "stop" ? 6 : 2;
     const std::string line =
-        cat("launch -n ", ranks, " --record ", record, " ", chaos,
+        cat("launch -n ", ranks, " --record ", record, " ", mismatch ? "" : fault.flags(),
             " -- sh -c 'echo job $ESPALIER_JOB.; exec ", build_folder(), "/espalier train ", plan,
             " --force --model ", model, " --strategy multiworker", lr, "'");
     const auto [run, seconds] = timed(line);
@@ -285,7 +268,7 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
     ASSERT_NE(at, std::string::npos) << run.output;
     const std::string job = run.output.substr(at + 4, run.output.find('.', at) - at - 4);
     EXPECT_EQ(left_behind(job, folder), "0\n0\n0\n0\n");
-    if (kind == "short") {
+    if (fault.kind == "short") {
       EXPECT_EQ(run.code, 0);
       EXPECT_LE(seconds, whole + 2 + 2 * kSlack);
       EXPECT_EQ(weights_of(model), undisturbed);
@@ -299,15 +282,15 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
     const bool named = text.find(wanted) != std::string::npos;
     const bool culprit =
         start["verdict"]["rank"] == rank &&
-        (kind == "mismatch" ? std::regex_search(text, std::regex(cat("0\\.02 on rank ", rank, "( |$)"))) &&
-                                  text.find("0.01 on ranks ") != text.npos
-                            : text.starts_with(who));
+        (mismatch ? std::regex_search(text, std::regex(cat("0\\.02 on rank ", rank, "( |$)"))) &&
+                        text.find("0.01 on ranks ") != text.npos
+                  : text.starts_with(cat("rank ", rank, " (pid ")));
     exact += named && culprit;
     EXPECT_TRUE(named && culprit) << text;
     // Before the first step there is nothing to count from but the begin of the run.
-    if (kind != "mismatch") {
+    if (!mismatch) {
       EXPECT_LE(seconds_to_verdict(start, rank), limit + kSlack);
-      EXPECT_GE(seconds_to_verdict(start, rank), kind == "stop" ? 4 : 0);
+      EXPECT_GE(seconds_to_verdict(start, rank), fault.kind == "stop" ? 4 : 0);
     }
     // Who is told has 2 s to end before it is killed.
     EXPECT_LE(seconds, whole + limit + 2 + kSlack);
@@ -321,8 +304,7 @@ TEST(Distribute, SlowHealthyRunsOfABusyMachineAreNotGivenUp) {
   const std::string folder = launched_folder("distribute-busy", 601);
   const std::string plan = folder + "/plan.toml --deterministic";
   ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
-  const char* const asked = std::getenv("ESPALIER_BUSY_RUNS");
-  const int runs = asked ? std::stoi(asked) : 2;
+  const int runs = runs_asked("ESPALIER_BUSY_RUNS", 2);
   for (int run = 0; run < runs; ++run) {
     SCOPED_TRACE(run);
     const std::string model = folder + "/model";
