@@ -86,20 +86,38 @@ std::string launched(int workers, const std::string& flags, const std::string& t
              " --strategy multiworker");
 }
 
-void replace_in(std::string& text, const std::string& what, const std::string& by) {
-  ASSERT_NE(text.find(what), std::string::npos) << what;
-  text.replace(text.find(what), what.size(), by);
+// What is replaced, by what; of launched_folder()'s plan.
+using PlanEdit = std::pair<std::string_view, std::string_view>;
+constexpr PlanEdit kNoBias = {"activation = \"relu\"", "activation = \"relu\"\nuse_bias = false"};
+constexpr PlanEdit kSynchronized = {"momentum = 0.9\n", "momentum = 0.9\nsynchronized = true\n"};
+constexpr PlanEdit kNoNormalization = {"[[model.layers]]\ntype = \"BatchNormalization\"\nmomentum = 0.9\n",
+                                       ""};
+
+std::string edited(std::string text, std::initializer_list<PlanEdit> edits) {
+  for (const auto& [what, by] : edits) {
+    const size_t at = text.find(what);
+    EXPECT_NE(at, text.npos) << what;
+    if (at != text.npos) text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+// Edits the file; gives its text.
+std::string edit_plan(const std::string& plan, std::initializer_list<PlanEdit> edits) {
+  const std::string text = edited(posix_env().read_file(plan), edits);
+  write_file(plan, text);
+  return text;
 }
 
 // EarlyStopping ends these runs, and the weights are those of an epoch before.
 TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
   const std::string folder = launched_folder("distribute-bits", 1009);
-  std::string plan = posix_env().read_file(folder + "/plan.toml");
-  replace_in(plan, "epochs = 4", "epochs = 9");
-  replace_in(plan, "\"EarlyStopping\"\npatience = 3", "\"EarlyStopping\"\npatience = 2\nmin_delta = 0.3");
-  write_file(folder + "/plan.toml", plan);
-  replace_in(plan, "restore_best_weights = true", "restore_best_weights = false");
-  write_file(folder + "/as_it_ends.toml", plan);
+  const std::string plan =
+      edit_plan(folder + "/plan.toml",
+                {{"epochs = 4", "epochs = 9"},
+                 {"\"EarlyStopping\"\npatience = 3", "\"EarlyStopping\"\npatience = 2\nmin_delta = 0.3"}});
+  write_file(folder + "/as_it_ends.toml",
+             edited(plan, {{"restore_best_weights = true", "restore_best_weights = false"}}));
   for (const char* batch : {"96", "725"}) {
     SCOPED_TRACE(batch);
     const std::string flags = cat(" --deterministic --batch ", batch),
@@ -333,10 +351,7 @@ TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
     EXPECT_FALSE(posix_env().exists(folder + "/model"));
   };
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string other = text;
-    EXPECT_NE(other.find(from), other.npos) << from;
-    other.replace(other.find(from), from.size(), to);
-    write_file(folder + "/plan1.toml", other);
+    write_file(folder + "/plan1.toml", edited(text, {{from, to}}));
   };
   const std::string stopping = "[[callbacks]]\ntype = \"EarlyStopping\"\npatience = 3\n";
   for (const auto& [from, to, wanted] : std::vector<std::array<std::string, 3>>{
@@ -368,11 +383,7 @@ TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
 TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {
   const std::string folder = launched_folder("verify-parity", 301), plan = folder + "/plan.toml";
   // The bias of a layer before normalisation has no gradient but rounding: its share says nothing.
-  std::string text = posix_env().read_file(plan);
-  text.replace(text.find("activation = \"relu\""), 19, "activation = \"relu\"\nuse_bias = false");
-  const size_t layer = text.find("[[model.layers]]\ntype = \"BatchNormalization\"");
-  text.replace(layer, text.find("[[model.layers]]\ntype = \"Dropout\"") - layer, "");
-  write_file(plan, text);
+  edit_plan(plan, {kNoBias, kNoNormalization});
   const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 1,3 --epochs 2 --json"));
   ASSERT_EQ(run.code, 0) << run.error << run.output;
   const auto json = nlohmann::json::parse(run.output);
@@ -392,14 +403,9 @@ TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {
 // Sums of other parts are not told from what rounding makes of one device, however much that is.
 TEST(VerifyParity, SlowTensorsThatAreRoundingAreUndecided) {
   const std::string folder = launched_folder("verify-parity-rounding", 301), plan = folder + "/plan.toml";
-  std::string text = posix_env().read_file(plan);
-  text.replace(text.find("activation = \"relu\""), 19, "activation = \"relu\"\nuse_bias = false");
-  text.replace(text.find("type = \"BatchNormalization\""), 27,
-               "type = \"BatchNormalization\"\nsynchronized = true");
+  const std::string text = edit_plan(plan, {kNoBias, kSynchronized});
   for (int seed = 1; seed <= 4; ++seed) {
-    std::string seeded = text;
-    seeded.replace(seeded.find("[fit]"), 5, cat("[fit]\nseed = ", seed));
-    write_file(plan, seeded);
+    write_file(plan, edited(text, {{"[fit]", cat("[fit]\nseed = ", seed)}}));
     const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 2 --tolerance 0 --json"));
     ASSERT_EQ(run.code, 3) << run.error << run.output;
     const auto json = nlohmann::json::parse(run.output);
@@ -433,10 +439,7 @@ TEST(Distribute, SlowGradientsInHalfTheBytesLearnTheSame) {
   write_file(plan,
              posix_env().read_file(plan) + "[distribute]\ncompress = \"bf16\"\nstrategy = \"multiworker\"\n");
   // A plan that says it is compared as one that computes in 16 bits is.
-  std::string text = posix_env().read_file(plan);
-  const size_t layer = text.find("[[model.layers]]\ntype = \"BatchNormalization\"");
-  text.replace(layer, text.find("[[model.layers]]\ntype = \"Dropout\"") - layer, "");
-  write_file(plan, text);
+  edit_plan(plan, {kNoNormalization});
   const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 2 --epochs 1 --json"));
   ASSERT_EQ(run.code, 0) << run.error << run.output;
   const auto json = nlohmann::json::parse(run.output);
@@ -479,9 +482,7 @@ TEST(Distribute, SlowAPlanSaysWhereItTrainsAndHow) {
 
 TEST(Distribute, ShardsThatRunOneAfterAnotherHaveNoStatisticsOfAll) {
   const std::string folder = launched_folder("distribute-synchronized", 101);
-  std::string plan = posix_env().read_file(folder + "/plan.toml");
-  replace_in(plan, "momentum = 0.9\n", "momentum = 0.9\nsynchronized = true\n");
-  write_file(folder + "/plan.toml", plan);
+  edit_plan(folder + "/plan.toml", {kSynchronized});
   const Outcome run =
       call_command(cat("train ", folder, "/plan.toml --deterministic --model ", folder, "/model"));
   EXPECT_EQ(run.code, 2);
