@@ -55,4 +55,9 @@ inline std::string launch_words(int ranks, const std::string& flags, const std::
 // `script` as a word of sh. It has no single quotes.
 inline std::string shell_words(const std::string& script) { return cat("sh -c '", script, "'"); }
 
+// `program`, on one rank behind `instead`, which may be an exec.
+inline std::string but_on(int rank, const std::string& instead, const std::string& program) {
+  return shell_words(cat("[ $ESPALIER_RANK = ", rank, " ] && ", instead, "; exec ", program));
+}
+
 }  // namespace espalier::cli
