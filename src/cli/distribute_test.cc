@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/sha256.h"
+#include "cli/launched_test.h"
 #include "cli/seeded_fault_test.h"
 #include "cli/verb_test.h"
 #include "format/safetensors.h"
@@ -66,10 +67,6 @@ restore_best_weights = true
   return folder;
 }
 
-std::string weights_of(const std::string& model) {
-  return sha256_of(posix_env().read_file(model + "/weights.safetensors"));
-}
-
 // Of what was learned alone: the generator that Dropout draws from is that of the last epoch in any case.
 std::string learned_by(const std::string& model) {
   std::string out;
@@ -124,7 +121,7 @@ TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
                       train = cat(folder, "/plan.toml", flags);
     const Outcome one = call_command(cat("train ", train, " --model ", folder, "/one --force"));
     ASSERT_EQ(one.code, 0) << one.error;
-    const std::string wanted = weights_of(folder + "/one");
+    const std::string wanted = weights_hash(folder + "/one");
     const auto history = nlohmann::json::parse(posix_env().read_file(folder + "/one/training.json"));
     const int epochs = history["epochs"];
     ASSERT_GE(epochs, 3);
@@ -140,12 +137,12 @@ TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
       const std::string model = cat(folder, "/w", workers);
       const Outcome run = call_command(launched(workers, "", cat(train, " --model ", model, " --force")));
       EXPECT_EQ(run.code, 0) << workers << "\n" << run.error;
-      EXPECT_EQ(weights_of(model), wanted) << workers;
+      EXPECT_EQ(weights_hash(model), wanted) << workers;
       const std::string mirrored = cat(folder, "/m", workers);
       const Outcome local = call_command(cat("train ", train, " --strategy mirrored --devices ", workers,
                                              " --model ", mirrored, " --force"));
       EXPECT_EQ(local.code, 0) << workers << "\n" << local.error;
-      EXPECT_EQ(weights_of(mirrored), wanted) << workers;
+      EXPECT_EQ(weights_hash(mirrored), wanted) << workers;
     }
   }
 }
@@ -178,7 +175,7 @@ TEST(Distribute, SlowARunThatIsKilledGoesOnWithAnyNumberOfWorkers) {
   EXPECT_EQ(run.code, 43) << run.error;
   run = call_command(launched(4, "", cat(train, " --resume --model ", model)));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(weights_of(model), weights_of(whole));
+  EXPECT_EQ(weights_hash(model), weights_hash(whole));
   EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
 }
 
@@ -190,7 +187,7 @@ TEST(Distribute, SlowRestartsGoOnByThemselves) {
   const Outcome run = call_command(
       launched(3, "--restarts 2 --chaos kill:2@step7", cat(train, " --model ", folder, "/model")));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(weights_of(folder + "/model"), weights_of(folder + "/whole"));
+  EXPECT_EQ(weights_hash(folder + "/model"), weights_hash(folder + "/whole"));
 }
 
 // What a checkpoint holds knows nothing of workers. Rank 0 fails: a failure lets it end what it writes.
@@ -226,7 +223,7 @@ TEST(Distribute, SlowToldToGoAllSaveAndEndWith42) {
   }
   const Outcome run = call_command(launched(3, "", cat(plan, " --resume --model ", model)));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(weights_of(model), weights_of(folder + "/whole"));
+  EXPECT_EQ(weights_hash(model), weights_hash(folder + "/whole"));
 }
 
 // What is left of a run that said its job's name: processes, sockets, and names or mappings of its memory.
@@ -251,7 +248,7 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
   const std::string folder = launched_folder("distribute-chaos", 601), record = folder + "/record.json";
   const std::string plan = folder + "/plan.toml --deterministic";
   ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
-  const std::string undisturbed = weights_of(folder + "/whole");
+  const std::string undisturbed = weights_hash(folder + "/whole");
   const auto timed = [](const std::string& line) {
     const auto begin = std::chrono::steady_clock::now();
     Outcome run = call_command(line);
@@ -289,7 +286,7 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
     if (fault.kind == "short") {
       EXPECT_EQ(run.code, 0);
       EXPECT_LE(seconds, whole + 2 + 2 * kSlack);
-      EXPECT_EQ(weights_of(model), undisturbed);
+      EXPECT_EQ(weights_hash(model), undisturbed);
       ++exact;
       continue;
     }
@@ -332,7 +329,7 @@ TEST(Distribute, SlowHealthyRunsOfABusyMachineAreNotGivenUp) {
             "/espalier ", launched(4, flags, cat(plan, " --force --model ", model)),
             "; code=$?; kill $loops; exit $code"));
     EXPECT_EQ(out.code, 0) << out.error;
-    EXPECT_EQ(weights_of(model), weights_of(folder + "/whole"));
+    EXPECT_EQ(weights_hash(model), weights_hash(folder + "/whole"));
   }
 }
 
@@ -465,15 +462,15 @@ TEST(Distribute, SlowAPlanSaysWhereItTrainsAndHow) {
   const Outcome said =
       call_command(cat("train ", with("mirrored", cat("strategy = \"mirrored\"\ndevices = 3\n", cut))));
   ASSERT_EQ(said.code, 0) << said.error;
-  EXPECT_EQ(weights_of(folder + "/mirrored"), weights_of(folder + "/flags"));
+  EXPECT_EQ(weights_hash(folder + "/mirrored"), weights_hash(folder + "/flags"));
   // One of the command line leaves the devices of the plan's own.
   const std::string one = folder + "/mirrored.toml --strategy one --model " + folder + "/one";
   EXPECT_EQ(call_command("train " + one).code, 0);
-  EXPECT_NE(weights_of(folder + "/one"), weights_of(folder + "/flags"));
+  EXPECT_NE(weights_hash(folder + "/one"), weights_hash(folder + "/flags"));
   const std::string words = with("workers", cat("strategy = \"multiworker\"\n", cut));
   const Outcome workers = call_command(cat("launch -n 3 -- ", build_folder(), "/espalier train ", words));
   ASSERT_EQ(workers.code, 0) << workers.error;
-  EXPECT_EQ(weights_of(folder + "/workers"), weights_of(folder + "/flags"));
+  EXPECT_EQ(weights_hash(folder + "/workers"), weights_hash(folder + "/flags"));
   const std::string note = "note: 96 rows a step: 32 on each of 3 workers\n";
   ASSERT_NE(workers.error.find(note), std::string::npos) << workers.error;
   EXPECT_EQ(workers.error.find(note, workers.error.find(note) + 1), std::string::npos)
