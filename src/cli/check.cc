@@ -147,7 +147,7 @@ class PageCommands {
 std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLook& closer) {
   const auto& [asked, slicing, rows, assessment, tables] = closer;
   const PageCommands command(closer);
-  std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
+  std::vector<NamedFile> files = {{"evaluated", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty())
     files.push_back({"baseline", run.baseline + (is_model_folder(run.baseline) ? "/model.json" : "")});
   if (!run.train.empty()) files.push_back({"training", run.train});
