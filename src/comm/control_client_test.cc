@@ -248,6 +248,24 @@ TEST(ControlClient, RanksFindWhatOthersLeaveOverBothKindsOfSockets) {
   }
 }
 
+// The system keeps the end of a connection that this side has closed first for a minute.
+TEST(ControlClient, ARunListensWhereOneHasJustEnded) {
+  std::string address = "tcp:127.0.0.1:0";
+  {
+    const ControlFd listener = listen_at(address), there = connect_to(address);
+    pollfd ready{listener.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    ControlFd here(::accept(listener.get(), nullptr, nullptr));
+    here.close();
+    char byte = 0;
+    ready = {there.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    EXPECT_EQ(::read(there.get(), &byte, 1), 0);
+  }
+  const ControlFd again = listen_at(address);
+  EXPECT_EQ(error_of([&] { listen_at(address); }).substr(0, 16), "control.listen: ");  // while one lives
+}
+
 TEST(ControlClient, AKeyThatNobodyPutsIsAnErrorThatNamesItsRank) {
   RunningServer server(2);
   const auto client = client_of(server, 0, 2), other = client_of(server, 1, 2);
