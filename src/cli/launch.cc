@@ -114,7 +114,8 @@ std::string choose_engine(LaunchFlags& flags) {
   if (engine == "mpi") {
     // One process, which starts them; over hosts it has children that start ranks there.
     flags.launch.program = mpirun_words(flags.launch);
-    if (hosts == 0) flags.launch.starter = "mpirun";
+    flags.launch.starter = "mpirun";
+    flags.launch.starts_children = hosts == 0;
     flags.launch.ranks = 1;
     flags.launch.hosts.clear();
     flags.launch.prefix = false;
@@ -224,7 +225,8 @@ void add_launch(CLI::App& app) {
       ->type_name("NAME");
   verb->add_flag("--prefix", flags->launch.prefix, "\"[rank 3] \" before each line of output");
   CLI::Option* engine =
-      verb->add_option("--engine", flags->engine, "Between hosts: gloo; inside of one shm, shared memory")
+      verb->add_option("--engine", flags->engine,
+                       "shm, the memory of one host; gloo or mpi between hosts; auto: shm on one, else gloo")
           ->capture_default_str()
           ->check(one_of_words({"auto", "shm", "gloo", "mpi"}));
   verb->add_option("--restarts", flags->launch.restarts, "Start all again after a failure, so often")

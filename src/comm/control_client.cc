@@ -35,11 +35,11 @@ int number_in(const char* variable) {
   return out;
 }
 
-// "rank 2 has not put" of "gloo/0/at/2".
+// "rank 2 has not joined" of "gloo/0/at/2".
 std::string missing(const std::string& key) {
   const std::string last = key.substr(key.rfind('/') + 1);
   const bool rank = !last.empty() && last.size() < 10 && last.find_first_not_of("0123456789") == last.npos;
-  return rank ? cat("rank ", last, " has not put") : "no rank has put";
+  return rank ? cat("rank ", last, " has not joined") : "no rank has joined";
 }
 
 }  // namespace
@@ -140,8 +140,8 @@ std::string ControlClient::get(const std::string& key, double seconds) {
   if (const std::string* value = member_.value(key)) return *value;
   if (member_.verdict()) throw RunError("comm.verdict", to_string(*member_.verdict()));
   if (gone_) throw RunError("comm.verdict", "the launcher is gone");
-  throw RunError("comm.join",
-                 cat(missing(key), " \"", shortened(key), "\" in ", plain_number(seconds), " s"));
+  throw RunError("comm.join", cat(missing(key), " in ", plain_number(seconds), " s: nobody has put \"",
+                                  shortened(key), "\""));
 }
 
 std::optional<RunVerdict> ControlClient::verdict() const {

@@ -248,14 +248,32 @@ TEST(ControlClient, RanksFindWhatOthersLeaveOverBothKindsOfSockets) {
   }
 }
 
+// The system keeps the end of a connection that this side has closed first for a minute.
+TEST(ControlClient, ARunListensWhereOneHasJustEnded) {
+  std::string address = "tcp:127.0.0.1:0";
+  {
+    const ControlFd listener = listen_at(address), there = connect_to(address);
+    pollfd ready{listener.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    ControlFd here(::accept(listener.get(), nullptr, nullptr));
+    here.close();
+    char byte = 0;
+    ready = {there.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    EXPECT_EQ(::read(there.get(), &byte, 1), 0);
+  }
+  const ControlFd again = listen_at(address);
+  EXPECT_EQ(error_of([&] { listen_at(address); }).substr(0, 16), "control.listen: ");  // while one lives
+}
+
 TEST(ControlClient, AKeyThatNobodyPutsIsAnErrorThatNamesItsRank) {
   RunningServer server(2);
   const auto client = client_of(server, 0, 2), other = client_of(server, 1, 2);
   ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 2; }));
   EXPECT_EQ(error_of([&] { ControlKeys(*client, 0.2).get("gloo/0/at/1"); }),
-            "comm.join: rank 1 has not put \"gloo/0/at/1\" in 0.2 s");
+            "comm.join: rank 1 has not joined in 0.2 s: nobody has put \"gloo/0/at/1\"");
   EXPECT_EQ(error_of([&] { ControlKeys(*client, 0.1).get("gloo/0/met"); }),
-            "comm.join: no rank has put \"gloo/0/met\" in 0.1 s");
+            "comm.join: no rank has joined in 0.1 s: nobody has put \"gloo/0/met\"");
   EXPECT_EQ(error_of([&] { client->put("a", std::string(kLongestValue + 1, 'x')); }),
             "control.size: a value of ranks has at most 24576 bytes, not 24577");
   EXPECT_EQ(error_of([&] { client->get(std::string(kLongestKey + 1, 'x'), 1); }),

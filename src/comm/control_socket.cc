@@ -90,6 +90,9 @@ void find_dead_peers(int socket) {
 ControlFd listen_at(std::string& address) {
   const Place place = place_of(address);
   ControlFd out = socket_for(place);
+  // Where a run has just ended, the ends of its connections are kept for a minute, and nobody listens.
+  const int on = 1;
+  if (place.address.ss_family != AF_UNIX) ::setsockopt(out.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(out.get(), reinterpret_cast<const sockaddr*>(&place.address), place.size) != 0 ||
       ::listen(out.get(), SOMAXCONN) != 0)
     throw IoError("control.listen", cat("cannot listen at ", shortened(address), ": ", std::strerror(errno)));

@@ -45,7 +45,7 @@ std::vector<std::filesystem::path> module_folders() {
 // The module, or why there is none.
 struct Loaded {
   const WireModule* module = nullptr;
-  std::string why = {};
+  std::string why = {}, fix = {};
 };
 
 // It stays loaded: what an engine has started outlives its wire.
@@ -68,15 +68,17 @@ Loaded load_module(const Engine& engine) {
       return {nullptr, cat(path, " is of version ", module->version, ", and this program of ", kVersion)};
     return {module, {}};
   }
-  return {nullptr, cat("the engine ", engine.name, " is not there: it is built where ", engine.packages,
-                       " installed, as ", file, ", and searched in ", searched)};
+  return {nullptr,
+          cat("the engine ", engine.name, " is not there: it is built where ", engine.packages,
+              " installed, as ", file, ", and searched in ", searched),
+          cat("ESPALIER_MODULES=FOLDER, the one that has ", file)};
 }
 
 }  // namespace
 
 std::unique_ptr<Wire> load_wire(const std::string& engine, const WireOptions& options) {
   const Loaded loaded = load_module(engine_of(engine));
-  if (!loaded.module) throw RunError("comm.engine", loaded.why);
+  if (!loaded.module) throw RunError("comm.engine", loaded.why, loaded.fix);
   try {
     return loaded.module->make(options);
   } catch (const Error&) {

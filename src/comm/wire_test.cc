@@ -338,6 +338,11 @@ TEST(WireModule, WhatIsMissingIsNamed) {
                "as espalier_mpi.so, and searched in ",
                folder));
   EXPECT_EQ(error_of([] { load_wire("gloo", {}); }), "comm.engine: " + gloo);
+  try {
+    load_wire("gloo", {});
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.fix(), "ESPALIER_MODULES=FOLDER, the one that has espalier_gloo.so");
+  }
   std::ofstream(folder + "/espalier_gloo.so") << "no module";
   EXPECT_EQ(rule_of([] { load_wire("gloo", {}); }), "comm.engine");
   EXPECT_FALSE(has_wire("gloo", &gloo));

@@ -116,6 +116,14 @@ std::string sentence_of(const ClusterPlace& place) {
   return cat(place.source, " says rank ", place.rank, " of ", place.world, " (", place.said, ")");
 }
 
+std::optional<std::string> coordinator_by_hand(const Environment& environment) {
+  const Source source("espalier", environment);
+  const auto at = source.text("ESPALIER_COORDINATOR");
+  if (at && !parse_host_port(*at))
+    source.refuse(cat("ESPALIER_COORDINATOR is \"", shortened(*at), "\", which is no \"host:port\""));
+  return at;
+}
+
 }  // namespace
 
 Environment process_environment() {
@@ -129,11 +137,7 @@ std::optional<ClusterPlace> place_of_espalier(const Environment& environment) {
   Source source("espalier", environment);
   if (!source.ranks("ESPALIER_RANK", "ESPALIER_WORLD")) return std::nullopt;
   source.local("ESPALIER_LOCAL_RANK", "ESPALIER_LOCAL_WORLD");
-  if (const auto at = source.text("ESPALIER_COORDINATOR")) {
-    if (!parse_host_port(*at))
-      source.refuse(cat("ESPALIER_COORDINATOR is \"", shortened(*at), "\", which is no \"host:port\""));
-    source.place.coordinator = *at;
-  }
+  source.place.coordinator = coordinator_by_hand(environment).value_or("");
   source.place.job = source.text("ESPALIER_JOB").value_or("");
   return source.place;
 }
@@ -299,6 +303,8 @@ ResolvedPlace resolve(const Environment& environment) {
       out.others.push_back({kSourceNames[i], std::nullopt, error.message()});
     }
   }
+  if (const auto at = coordinator_by_hand(environment); at && !out.place.source.empty())
+    out.place.coordinator = *at;
   return out;
 }
 

@@ -58,6 +58,7 @@ struct OtherPlace {
 };
 struct ResolvedPlace {
   // Of the first source that has one. What it leaves open is taken from sources that agree in rank and world.
+  // Where ranks meet is ESPALIER_COORDINATOR, "host:port", of any source, where it is set.
   ClusterPlace place = {};
   std::vector<OtherPlace> others = {};
   // One that names the winner and all others with their values; "" where none differs.

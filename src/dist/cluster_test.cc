@@ -199,6 +199,14 @@ TEST(Cluster, ByHand) {
   EXPECT_EQ(
       refusal_of({{"ESPALIER_RANK", "1"}, {"ESPALIER_WORLD", "4"}, {"ESPALIER_COORDINATOR", "10.0.0.1"}}),
       "ESPALIER_COORDINATOR is \"10.0.0.1\", which is no \"host:port\"");
+  // Of another launcher: where it says no place to meet, and where it says one.
+  EXPECT_EQ(resolved({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"ESPALIER_COORDINATOR", "10.0.0.1:7"}}),
+            "PMI 1/4 -1/-1  10.0.0.1:7 ");
+  EXPECT_EQ(
+      resolve(environment_of(with(kTorchrun, {{"ESPALIER_COORDINATOR", "10.0.0.1:7"}}))).place.coordinator,
+      "10.0.0.1:7");
+  EXPECT_EQ(refusal_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"ESPALIER_COORDINATOR", "x"}}),
+            "ESPALIER_COORDINATOR is \"x\", which is no \"host:port\"");
 }
 
 // Each pair of variables of each launcher: one of them alone, and values that are none.

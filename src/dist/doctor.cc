@@ -52,6 +52,25 @@ std::optional<ResolvedPlace> examine_place(DoctorCase& of) {
   return out;
 }
 
+// What ranks talk through: as planned, as ranks of other launchers are told or choose, as espalier launch
+// chooses.
+std::string engine_of(const DoctorCase& of) {
+  const auto there = [&](const char* engine) {
+    const auto found = of.machine.engines.find(engine);
+    return found != of.machine.engines.end() && found->second.empty();
+  };
+  if (of.plan.engine != "auto") return of.plan.engine;
+  if (!of.by_flags && of.world > 1) {
+    const std::string told = of.variable("ESPALIER_ENGINE");
+    if (!told.empty() && told != "auto") return told;
+    if (of.joins_by_address()) {
+      const bool by_mpi = !of.variable("PMIX_RANK").empty() || !of.variable("PMI_RANK").empty();
+      return by_mpi && there("mpi") ? "mpi" : "gloo";
+    }
+  }
+  return !of.several_hosts ? "shm" : !there("gloo") && there("mpi") ? "mpi" : "gloo";
+}
+
 // Ranks, hosts and engine as planned: by flags, else as the launcher says.
 void settle_plan(DoctorCase& of) {
   const DoctorPlan& plan = of.plan;
@@ -74,16 +93,16 @@ void settle_plan(DoctorCase& of) {
         of.place.hosts.size() > 1 || (of.place.local_world > 0 && of.place.world > of.place.local_world);
     of.ranks_here = of.place.local_world > 0 ? of.place.local_world : of.several_hosts ? 1 : of.world;
   }
-  const auto there = [&](const char* engine) {
-    const auto found = of.machine.engines.find(engine);
-    return found != of.machine.engines.end() && found->second.empty();
-  };
-  of.engine = plan.engine != "auto" ? plan.engine
-              : !of.several_hosts   ? "shm"
-              : there("gloo")       ? "gloo"
-              : there("mpi")        ? "mpi"
-                                    : "gloo";
-  if (!by_flags) return;
+  of.engine = engine_of(of);
+  if (!by_flags) {
+    if (of.world > 1) of.ok("plan", cat(counted(of.world, "rank"), ", engine ", of.engine));
+    if (of.joins_by_address() && of.place.coordinator.empty())
+      of.add(DoctorGrade::kWrong, "coordinator",
+             cat(of.place.source, " (", of.place.said, ") does not say where ranks meet"),
+             "no rank can find rank 0",
+             "ESPALIER_COORDINATOR=HOST:PORT for all of them, HOST being that of rank 0");
+    return;
+  }
   const std::string where = plan.hosts.empty() ? "this host" : to_string(plan.hosts);
   if (!plan.hosts.empty() && of.world > slots)
     of.add(DoctorGrade::kWrong, "slots",
@@ -94,6 +113,10 @@ void settle_plan(DoctorCase& of) {
 }
 
 }  // namespace
+
+bool DoctorCase::joins_by_address() const {
+  return !by_flags && place.world > 1 && variable("ESPALIER_SEGMENTS").empty();
+}
 
 bool DoctorCase::has_own_cores() const {
   return !by_flags && machine.affinity < machine.processors &&

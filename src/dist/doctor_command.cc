@@ -60,12 +60,18 @@ std::vector<std::string> launch_words(const DoctorCase& of) {
 std::string corrected_command(const DoctorCase& of) {
   const std::string& source = of.place.source;
   std::vector<std::string> words;
-  if (of.number("ESPALIER_THREADS") > 0 &&
-      std::ranges::any_of(of.findings, [](const DoctorFinding& one) { return one.topic == "threads"; }))
+  if (of.number("ESPALIER_THREADS") > threads_that_fit(of))
     words = {"env", cat("ESPALIER_THREADS=", threads_that_fit(of))};
   const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
   const bool in_slurm = !of.variable("SLURM_JOB_ID").empty();
-  if (of.by_flags || (source.empty() && !in_slurm) || source == "espalier") {
+  const bool by_hand = source == "espalier" && of.joins_by_address() && !of.place.coordinator.empty();
+  if (by_hand) {
+    if (const DoctorFinding* wrong = wrong_about(of, "port")) {
+      if (words.empty()) add({"env"});
+      const std::string host = of.place.coordinator.substr(0, of.place.coordinator.rfind(':'));
+      add({cat("ESPALIER_COORDINATOR=", host, ":", words_behind(wrong->cure, "another one, as "))});
+    }
+  } else if (of.by_flags || (source.empty() && !in_slurm) || source == "espalier") {
     const std::vector<std::string> launch = launch_words(of);
     words.insert(words.end(), launch.begin(), launch.end());
     words.push_back("--");

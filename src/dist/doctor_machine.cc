@@ -123,11 +123,11 @@ void examine_slurm(DoctorCase& of) {
     of.ok("slurm", cat("srun --mpi=", kind.empty() ? "pmix" : kind));
   else
     of.add(DoctorGrade::kWrong, "slurm",
-           kind.empty() || kind == "none" ? cat("srun has no --mpi=pmix, and engine mpi is asked for")
-                                          : cat("srun has --mpi=", kind, ", and engine mpi is asked for"),
+           kind.empty() || kind == "none" ? cat("srun has no --mpi=pmix, and the engine is mpi")
+                                          : cat("srun has --mpi=", kind, ", and the engine is mpi"),
            kind == "pmi2" ? "Open MPI of Debian has no PMI-2 and ends"
                           : cat("each of ", of.world, " tasks is an MPI job of one rank"),
-           "srun --mpi=pmix");
+           "srun --mpi=pmix, or ESPALIER_ENGINE=gloo");
 }
 
 }  // namespace espalier

@@ -38,6 +38,19 @@ std::string cure_by_interface(const MachineFacts& machine) {
   return other ? cat("--interface ", other->name) : std::string("a network between the hosts");
 }
 
+// "root@b" is b.
+std::string address_that_leads_to(const std::string& host, const DoctorCase& of) {
+  return of.asks.address_towards(host.substr(host.find('@') + 1));
+}
+
+// espalier launch asks which of its addresses lead to them; agents may know more names.
+bool knows_no_host(const DoctorCase& of) {
+  return of.several_hosts && !of.plan.hosts.empty() && of.plan.interface.empty() && of.engine != "mpi" &&
+         std::ranges::all_of(of.plan.hosts, [&](const RunHost& host) {
+           return address_that_leads_to(host.name, of).empty();
+         });
+}
+
 void examine_interface(DoctorCase& of) {
   const MachineFacts& machine = of.machine;
   if (!of.plan.interface.empty() && !interface_named(machine, of.plan.interface)) {
@@ -60,6 +73,9 @@ void examine_interface(DoctorCase& of) {
     of.add(DoctorGrade::kWrong, "interface",
            cat("ranks here would be reached at ", by.address, ", ", by.name, ", which is this host alone"),
            "ranks of other hosts would reach themselves", cure_by_interface(machine));
+  else if (knows_no_host(of))
+    of.add(DoctorGrade::kWrong, "interface", cat("no address is known here of ", to_string(of.plan.hosts)),
+           "espalier launch cannot tell at which of its own ranks find it", cure_by_interface(machine));
   else
     of.ok("interface",
           cat(listed_interfaces(machine),
@@ -105,7 +121,7 @@ NetworkInterface chosen_interface(const DoctorCase& of) {
       towards.empty() && meet && of.plan.hosts.empty())
     towards = meet->host;
   if (!towards.empty()) {
-    const std::string address = of.asks.address_towards(towards);
+    const std::string address = address_that_leads_to(towards, of);
     if (const NetworkInterface* const by = interface_named(machine, address); by && !address.empty()) {
       // Towards a name of this host all roads are loopback.
       if (!by->loopback || !is_this_host(towards, machine) || is_loopback(towards)) return *by;
@@ -129,7 +145,9 @@ void examine_port(DoctorCase& of) {
   const auto meet = parse_host_port(of.place.coordinator);
   const bool listens = meet && of.place.rank == 0;
   const int port = of.plan.port > 0 ? of.plan.port : listens ? meet->port : 0;
-  if (port == 0) return of.ok("port", "espalier launch takes ports that are free");
+  if (port == 0)
+    return of.ok("port", meet && !of.by_flags ? cat("rank 0 listens at ", of.place.coordinator)
+                                              : "espalier launch takes ports that are free");
   if (const std::string problem = of.asks.port_problem(port); problem.empty())
     of.ok("port", cat(port, " is free"));
   else

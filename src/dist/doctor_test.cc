@@ -85,8 +85,12 @@ TEST(Doctor, HalfAPlaceAndLaunchersThatDiffer) {
       "WRONG launcher: RANK is 1, and WORLD_SIZE is not set: torchrun sets both; no process can tell its "
       "place in the run; fix: set WORLD_SIZE, or unset RANK\n");
   EXPECT_EQ(
-      troubles(
-          Planted{.variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}}),
+      troubles(Planted{.variables = {{"RANK", "1"},
+                                     {"WORLD_SIZE", "2"},
+                                     {"PMI_RANK", "0"},
+                                     {"PMI_SIZE", "4"},
+                                     {"MASTER_ADDR", "a"},
+                                     {"MASTER_PORT", "29500"}}}),
       "WARN  launcher: PMI says rank 0 of 4 (PMI_RANK=0 PMI_SIZE=4); torchrun says rank 1 of 2; fix: unset "
       "the variables of the one that is not meant\n");
   EXPECT_EQ(
@@ -114,6 +118,9 @@ TEST(Doctor, MoreRanksThanCores) {
       "mask), 3 at once (CPU quota of its cgroup); ranks wait for each other's cores: MPI's waits are 16 "
       "times as long then; fix: 3 ranks on this host\n");
   EXPECT_EQ(planted.diagnosis().command, "espalier launch -n 3 -- ./train 'my data'");
+  planted.variables["ESPALIER_THREADS"] = "4";
+  EXPECT_EQ(planted.diagnosis().command, "env ESPALIER_THREADS=1 espalier launch -n 3 -- ./train 'my data'");
+  planted.variables.clear();
   planted.plan.ranks = 0;
   planted.plan.hosts = {{"localhost", 4}, {"b", 9}};
   EXPECT_EQ(planted.diagnosis().command, "espalier launch --hosts localhost:3,b:9 -- ./train 'my data'");
@@ -130,7 +137,9 @@ TEST(Doctor, ThreadsAboveCores) {
   Planted bound{.variables = {{"OMPI_COMM_WORLD_RANK", "1"},
                               {"OMPI_COMM_WORLD_SIZE", "4"},
                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}};
+                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                              {"OMPI_MCA_orte_hnp_uri", "65536.0;tcp://10.0.0.1:5"},
+                              {"OMPI_MCA_ess_base_jobid", "65536"}}};
   bound.machine.affinity = bound.machine.allowed = 2;
   EXPECT_EQ(troubles(bound), "");
   bound.variables["ESPALIER_THREADS"] = "3";
@@ -138,7 +147,8 @@ TEST(Doctor, ThreadsAboveCores) {
   EXPECT_EQ(bound.diagnosis().command, "env ESPALIER_THREADS=2 mpirun -n 4 PROGRAM");
   bound.machine.root = true;
   bound.machine.processors = 3;
-  EXPECT_EQ(bound.diagnosis().command, "mpirun -n 4 --oversubscribe --allow-run-as-root PROGRAM");
+  EXPECT_EQ(bound.diagnosis().command,
+            "env ESPALIER_THREADS=2 mpirun -n 4 --oversubscribe --allow-run-as-root PROGRAM");
   // Of a launcher: 4 tasks of this host.
   Planted step{.variables = slurm_step()};
   step.variables["ESPALIER_THREADS"] = "3";
@@ -222,19 +232,32 @@ TEST(Doctor, LoopbackForOtherHosts) {
       << troubles(alone);
 }
 
+TEST(Doctor, HostsThatOnlyTheAgentKnows) {
+  Planted planted{.plan = {.hosts = kTwoHosts}};
+  planted.asks.address_towards = [](const std::string&) { return std::string(); };
+  EXPECT_EQ(
+      troubles(planted),
+      "WRONG interface: no address is known here of a:2,b:2; espalier launch cannot tell at which of its "
+      "own ranks find it; fix: --interface eth0\n");
+  EXPECT_EQ(planted.diagnosis().command, "espalier launch --hosts a:2,b:2 --interface eth0 -- PROGRAM");
+  planted.plan.interface = "eth0";
+  EXPECT_EQ(troubles(planted), "");
+  planted.plan = {.hosts = {{"a", 2}, {"root@b", 2}}};
+  planted.asks.address_towards = [](const std::string& host) { return host == "b" ? "10.1.0.1" : ""; };
+  EXPECT_EQ(troubles(planted), "");
+}
+
 TEST(Doctor, SlurmWithoutPmix) {
   const auto with = [](const std::string& mpi) {
     return Planted{.variables = slurm_step(mpi), .plan = {.engine = "mpi"}};
   };
-  EXPECT_EQ(
-      troubles(with("pmi2")),
-      "WRONG slurm: srun has --mpi=pmi2, and engine mpi is asked for; Open MPI of Debian has no PMI-2 and "
-      "ends; fix: srun --mpi=pmix\n");
+  EXPECT_EQ(troubles(with("pmi2")),
+            "WRONG slurm: srun has --mpi=pmi2, and the engine is mpi; Open MPI of Debian has no PMI-2 and "
+            "ends; fix: srun --mpi=pmix, or ESPALIER_ENGINE=gloo\n");
   for (const std::string mpi : {"", "none"})
-    EXPECT_EQ(
-        troubles(with(mpi)),
-        "WRONG slurm: srun has no --mpi=pmix, and engine mpi is asked for; each of 4 tasks is an MPI job of "
-        "one rank; fix: srun --mpi=pmix\n");
+    EXPECT_EQ(troubles(with(mpi)),
+              "WRONG slurm: srun has no --mpi=pmix, and the engine is mpi; each of 4 tasks is an MPI job of "
+              "one rank; fix: srun --mpi=pmix, or ESPALIER_ENGINE=gloo\n");
   EXPECT_EQ(with("pmi2").diagnosis().command, "srun -n 4 --mpi=pmix PROGRAM");
   EXPECT_EQ((Planted{.variables = slurm_step()}).diagnosis().command, "srun -n 4 PROGRAM");
   const Planted script{.variables = {{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}};
@@ -243,6 +266,52 @@ TEST(Doctor, SlurmWithoutPmix) {
             "for each "
             "of SLURM_NTASKS; fix: put srun before the program\n");
   EXPECT_EQ(script.diagnosis().command, "srun -n 4 PROGRAM");
+}
+
+// What a rank chooses where nobody has asked: mpi below an MPI launcher.
+TEST(Doctor, TheEngineIsTheOneThatRanksWillTake) {
+  const auto engine = [](const Planted& planted) {
+    for (const DoctorFinding& one : planted.diagnosis().findings) {
+      if (one.topic == "plan") return one.what;
+    }
+    return std::string();
+  };
+  Planted step{.variables = slurm_step("pmi2")};
+  EXPECT_EQ(engine(step), "4 ranks, engine gloo");
+  step.variables["PMI_RANK"] = "1";
+  step.variables["PMI_SIZE"] = "4";
+  EXPECT_EQ(engine(step), "4 ranks, engine mpi");
+  EXPECT_TRUE(troubles(step).starts_with("WRONG slurm: srun has --mpi=pmi2, and the engine is mpi; "))
+      << troubles(step);
+  EXPECT_EQ(step.diagnosis().command, "srun -n 4 --mpi=pmix PROGRAM");
+  step.machine.engines["mpi"] = "not there";
+  EXPECT_EQ(engine(step), "4 ranks, engine gloo");
+  Planted asked{.variables = slurm_step()};
+  asked.variables["ESPALIER_ENGINE"] = "mpi";
+  EXPECT_TRUE(troubles(asked).starts_with("WRONG slurm: srun has no --mpi=pmix, and the engine is mpi; "))
+      << troubles(asked);
+  // Not of ranks that espalier launch will start.
+  asked.plan.ranks = 2;
+  EXPECT_EQ(engine(asked), "2 ranks on this host, engine shm");
+}
+
+TEST(Doctor, ByHand) {
+  Planted planted{.variables = {{"ESPALIER_RANK", "0"}, {"ESPALIER_WORLD", "2"}},
+                  .plan = {.program = {"./train"}}};
+  EXPECT_EQ(
+      troubles(planted),
+      "WRONG coordinator: espalier (ESPALIER_RANK=0 ESPALIER_WORLD=2) does not say where ranks meet; no "
+      "rank can find rank 0; fix: ESPALIER_COORDINATOR=HOST:PORT for all of them, HOST being that of rank "
+      "0\n");
+  EXPECT_EQ(planted.diagnosis().command, "espalier launch -n 8 -- ./train");
+  planted.variables["ESPALIER_COORDINATOR"] = "a:29500";
+  EXPECT_EQ(troubles(planted), "");
+  EXPECT_EQ(planted.diagnosis().command, "./train");
+  planted.asks.port_problem = [](int port) { return port == 29500 ? "Address already in use" : ""; };
+  EXPECT_EQ(planted.diagnosis().command, "env ESPALIER_COORDINATOR=a:40000 ./train");
+  // What espalier launch has started has memory, or hears of rank 0 by it.
+  planted.variables = {{"ESPALIER_RANK", "0"}, {"ESPALIER_WORLD", "2"}, {"ESPALIER_SEGMENTS", "3"}};
+  EXPECT_EQ(troubles(planted), "");
 }
 
 TEST(Doctor, ABusyPort) {

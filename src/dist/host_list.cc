@@ -177,19 +177,45 @@ std::vector<std::string> split_words(std::string_view text) {
   return out;
 }
 
+namespace {
+
+constexpr std::string_view kHost = "{host}";
+
+// Whether what they start gives all behind it to a shell.
+bool call_a_shell(const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [](std::string_view word) {
+    const std::string_view file = word.substr(word.rfind('/') + 1);
+    return file == "ssh" || file == "rsh";
+  });
+}
+
+}  // namespace
+
 std::vector<std::string> agent_words(std::string_view command, const std::string& host,
                                      const std::vector<std::string>& program) {
-  constexpr std::string_view kHost = "{host}";
   std::vector<std::string> out = split_words(command);
   for (std::string& word : out) {
     for (size_t at = 0; (at = word.find(kHost, at)) != word.npos; at += host.size())
       word.replace(at, kHost.size(), host);
   }
-  const bool by_shell = std::ranges::any_of(out, [](std::string_view word) {
-    const std::string_view file = word.substr(word.rfind('/') + 1);
-    return file == "ssh" || file == "rsh";
-  });
+  const bool by_shell = call_a_shell(out);
   for (const std::string& word : program) out.push_back(by_shell ? shell_words({word}) : word);
+  return out;
+}
+
+std::string rsh_agent(std::string_view command) {
+  std::vector<std::string> words = split_words(command);
+  const auto splits = [](const std::string& word) { return word.find_first_of(" \t:") != word.npos; };
+  const auto names_host = [](const std::string& word) { return word.find(kHost) != word.npos; };
+  if (!call_a_shell(words) || words.back() != kHost || std::ranges::count_if(words, names_host) != 1 ||
+      std::ranges::any_of(words, splits))
+    throw ValueError("launch.agent",
+                     cat("--agent \"", shortened(command),
+                         "\" is nothing that mpirun can call: it puts a host and words for a shell there "
+                         "behind its agent, as behind ssh"),
+                     "an agent as 'ssh -p 2222 {host}', or OMPI_MCA_plm_rsh_agent=PROGRAM");
+  std::string out;
+  for (size_t i = 0; i + 1 < words.size(); ++i) out += cat(i ? " " : "", words[i]);
   return out;
 }
 

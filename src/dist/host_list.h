@@ -38,5 +38,9 @@ std::vector<std::string> split_words(std::string_view text);
 // so, the program's words are quoted for it.
 std::vector<std::string> agent_words(std::string_view command, const std::string& host,
                                      const std::vector<std::string>& program);
+// The agent's command as Open MPI's plm_rsh_agent, which is called as ssh is: behind it a host, and words for
+// a shell there. Raises ValueError[launch.agent] for another one: where no word of it is ssh or rsh, {host}
+// is not its last word and nowhere else, or a word has what Open MPI would split it at, a blank or a colon.
+std::string rsh_agent(std::string_view command);
 
 }  // namespace espalier

@@ -80,6 +80,15 @@ TEST(HostList, WordsOfTheAgent) {
     EXPECT_EQ(rule_of([&] { split_words(bad); }), "launch.agent") << bad;
 }
 
+TEST(HostList, TheAgentOfMpirun) {
+  EXPECT_EQ(rsh_agent("ssh -o BatchMode=yes {host}"), "ssh -o BatchMode=yes");
+  EXPECT_EQ(rsh_agent("'/x/rsh' {host}"), "/x/rsh");
+  for (const char* bad :
+       {"ip netns exec {host}", "ssh {host} env", "ssh", "ssh root@{host}", "'/x y/ssh' {host}",
+        "ssh -o 'A b' {host}", "ssh -F a:b {host}", "{host}/ssh {host}"})
+    EXPECT_EQ(rule_of([&] { rsh_agent(bad); }), "launch.agent") << bad;
+}
+
 AgentOrders some_orders() {
   return {.version = "",
           .job = "j",

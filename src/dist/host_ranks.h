@@ -36,6 +36,7 @@ class HostRanks {
     // ESPALIER_LOCAL_WORLD and ESPALIER_SEGMENTS are added.
     std::vector<std::string> environment = {};
     std::vector<ChaosEvent> chaos = {};  // a rank that stopped by it is continued
+    std::string starter = {};            // as of LaunchOptions
     bool prefix = false;
     int output = 1, errors = 2;
     // Standard input is for rank 0.
@@ -77,7 +78,9 @@ class HostRanks {
  private:
   using Clock = std::chrono::steady_clock;
   size_t at(int rank) const { return static_cast<size_t>(rank - options_.first); }
-  static std::string whose(int rank) { return "rank " + std::to_string(rank); }
+  std::string whose(int rank) const {
+    return options_.starter.empty() ? "rank " + std::to_string(rank) : options_.starter;
+  }
   void look_after(int rank);
   void end_those_left();
 

@@ -39,9 +39,11 @@ struct LaunchOptions {
   std::string interface = {};
   // Between hosts: "gloo"; "" where there is one.
   std::string engine = {};
-  // "mpirun": the program starts the ranks as its children, on this host. It is ended, with a sentence, when
-  // it has had none for 20 s, as one at whose port a stranger says nothing.
+  // "mpirun": the program is no rank, and starts them.
   std::string starter = {};
+  // As its children, on this host: it is ended, with a sentence, when it has had none for 20 s, as one at
+  // whose port a stranger says nothing.
+  bool starts_children = false;
   // Takes warnings and what is done about failures, a sentence each.
   std::function<void(const std::string&)> say = {};
 };

@@ -39,6 +39,7 @@ LaunchRanks::LaunchRanks(const LaunchOptions& options, const std::string& file, 
                           .file = file,
                           .words = options.program,
                           .environment = outer_environment(),
+                          .starter = options.starter,
                           .prefix = options.prefix,
                           .output = options.output,
                           .errors = options.errors,
@@ -123,7 +124,7 @@ void LaunchRanks::hear() {
 
 void LaunchRanks::watch_starter() {
   const double now = posix_env().steady_seconds();
-  if (options_.starter.empty() || !stuck_.empty() || now < look_at_) return;
+  if (!options_.starts_children || !stuck_.empty() || now < look_at_) return;
   look_at_ = now + kLookAtStarter;
   watch_.see(has_running_children(starter_), host_->has_output_left(), now);
   if (!watch_.is_stuck(now)) return;

@@ -26,6 +26,8 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options) {
   if (::geteuid() == 0) add({"--allow-run-as-root"});
   if (!options.hosts.empty()) {
     add({"--host", to_string(options.hosts)});
+    if (options.agent != LaunchOptions().agent && !std::getenv("OMPI_MCA_plm_rsh_agent"))
+      add({"--mca", "plm_rsh_agent", rsh_agent(options.agent)});
     // A host that is cut off is gone after 4 s, and not after minutes: before the ranks give up, since then
     // mpirun has something to say to that host, and waits for ever to be rid of it.
     add({"--mca", "oob_tcp_keepalive_time", "1", "--mca", "oob_tcp_keepalive_intvl", "1", "--mca",

@@ -55,7 +55,7 @@ std::string required_variable(const char* name) {
   throw ValueError(
       "strategy.environment",
       cat(name, " is not set, and others of ESPALIER_RANK, ESPALIER_WORLD, ESPALIER_SEGMENTS are"),
-      "start the program by espalier launch");
+      "start the program by espalier launch, or by hand with ESPALIER_COORDINATOR=HOST:PORT");
 }
 
 int required_number(const char* name) {

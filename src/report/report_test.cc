@@ -1,3 +1,6 @@
+#include <pty.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -44,6 +47,19 @@ TEST(Terminal, SwatchesAreColoursWhereThereAreAny) {
   EXPECT_EQ(Terminal{.colors = true}.swatch("#825c43"), "\x1b[48;2;130;92;67m  \x1b[0m");
   EXPECT_EQ(display_width(Terminal{.colors = true}.swatch("#825c43")), 2);
   EXPECT_EQ(Terminal{}.swatch("#825c43"), "");
+}
+
+// Open MPI's ranks have one each, wherever mpirun writes to.
+TEST(Terminal, ThatOfMpirunIsNone) {
+  int ours = -1, theirs = -1;
+  if (::openpty(&ours, &theirs, nullptr, nullptr, nullptr) != 0) GTEST_SKIP() << "no terminals here";
+  EXPECT_TRUE(Terminal::of(theirs).bounded);
+  ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  const Terminal of_mpirun = Terminal::of(theirs);
+  ::unsetenv("OMPI_COMM_WORLD_RANK");
+  EXPECT_FALSE(of_mpirun.colors || of_mpirun.interactive || of_mpirun.bounded);
+  ::close(ours);
+  ::close(theirs);
 }
 
 TEST(Terminal, AFileIsNoTerminal) {

@@ -72,7 +72,8 @@ std::string terminal_behind(int pipe, int terminal) {
 
 Terminal Terminal::of(int descriptor) {
   Terminal out;
-  out.interactive = ::isatty(descriptor) == 1;
+  // Open MPI gives ranks a terminal of its own, and passes on what they write to anything.
+  out.interactive = ::isatty(descriptor) == 1 && !std::getenv("OMPI_COMM_WORLD_RANK");
   if (const int passed_on = columns_behind(descriptor)) {
     out.interactive = true;
     out.columns = passed_on;

@@ -17,7 +17,8 @@ struct Terminal {
   int columns = 80;
 
   // The terminal behind a file descriptor. No colours when NO_COLOR is set (to anything but ""), for
-  // TERM=dumb, or when it is no terminal. Lines of what is none may have any length unless COLUMNS is set.
+  // TERM=dumb, or when it is no terminal or one of mpirun. Lines of what is none may have any length unless
+  // COLUMNS is set.
   static Terminal of(int descriptor);
 
   // `text` in that ink; unchanged without colours.
