@@ -102,10 +102,11 @@ void Plugin::raise(AbiError* error, const char* doing) const {
   const std::string text = message.message ? std::string(message.message, message.message_size) : "";
   ErrorDestroy destroy{.error = error};
   tell(destroy, Silent());
-  const bool memory = code.code == AbiCode::kOutOfMemory;
-  throw DeviceError(memory ? "device.memory" : "device.call",
-                    cat("cannot ", doing, ": ", text, " (code ", static_cast<int>(code.code), " of ",
-                        std::filesystem::path(path_).filename().string(), ", PJRT ", version(), ")"));
+  const char* rule = code.code == AbiCode::kOutOfMemory     ? "device.memory"
+                     : code.code == AbiCode::kUnimplemented ? "device.unsupported"
+                                                            : "device.call";
+  throw DeviceError(rule, cat("cannot ", doing, ": ", text, " (code ", static_cast<int>(code.code), " of ",
+                              std::filesystem::path(path_).filename().string(), ", PJRT ", version(), ")"));
 }
 
 void Plugin::wait(AbiEvent* event, const char* doing) const {

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "espalier/ops.h"
+#include "ops/collective.h"
 #include "ops/indexed.h"
 #include "ops/reduce_window.h"
 #include "ops/registry.h"
@@ -54,13 +55,24 @@ void check_reduce_window(const Graph& graph, const Node& node) {
   }
 }
 
-// The strides that take more than one element.
-Dims needed_strides(const SliceAttributes& a, const Shape& out) {
-  Dims strides = a.strides;
+// The same elements with a stride of 1 where there is but one.
+Tensor plain_slice(const Tensor& x, const SliceAttributes& a, const Shape& out) {
+  Dims limit = a.limit, strides = a.strides;
   for (size_t i = 0; i < strides.size(); ++i) {
-    if (out[i] <= 1) strides[i] = 1;
+    if (out[i] > 1) continue;
+    strides[i] = 1;
+    limit[i] = a.start[i] + out[i];
   }
-  return strides;
+  return slice(x, a.start, limit, strides);
+}
+
+// XLA's exchange needs its groups, and of several operands only a sum and a gather are one op there.
+void check_all_to_all(const Graph& graph, const Node& node) {
+  if (static_cast<const CollectiveAttributes&>(*node.attributes).groups.replica_groups.empty())
+    refuse(graph, node, "without replica groups XLA does not know how many exchange");
+}
+bool takes_one_operand(const OpDef& op) {
+  return &op == &op_collective_permute || &op == &op_collective_broadcast || &op == &op_all_to_all;
 }
 
 std::shared_ptr<Graph> for_xla(const Graph& graph) {
@@ -68,16 +80,24 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.op == &op_scatter) check_scatter(graph, node);
     if (node.op == &op_reduce_window) check_reduce_window(graph, node);
-    if (node.op != &op_slice) {
+    if (node.op == &op_all_to_all) check_all_to_all(graph, node);
+    const bool apart = node.input_count > 1 && takes_one_operand(*node.op);
+    if (node.op != &op_slice && !apart) {
       rewriter.copy(node, rewrite_regions(graph, node, for_xla));
       continue;
     }
-    const auto& a = static_cast<const SliceAttributes&>(*node.attributes);
     CallScope call(graph.location(node));
     NameScope name(graph.scope(node));
     SinkScope sink(rewriter.builder());
-    rewriter.replace(node.first_result, slice(rewriter.mapped(graph.inputs(node)[0]), a.start, a.limit,
-                                              needed_strides(a, graph.type(node.first_result).shape)));
+    if (apart) {
+      const std::vector<Tensor> operands = rewriter.mapped_inputs(node);
+      for (uint32_t i = 0; i < node.input_count; ++i)
+        rewriter.replace(node.first_result + i, emit(*node.op, node.attributes, {operands[i]}));
+      continue;
+    }
+    rewriter.replace(node.first_result, plain_slice(rewriter.mapped(graph.inputs(node)[0]),
+                                                    static_cast<const SliceAttributes&>(*node.attributes),
+                                                    graph.type(node.first_result).shape));
   }
   return rewriter.finish();
 }

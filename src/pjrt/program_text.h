@@ -12,8 +12,10 @@ namespace espalier::pjrt {
 // - scatter, where a window of more than one element may hang over the operand's edge: XLA drops the whole
 //   window, the specification the elements outside;
 // - reduce_window of padded operands from an initial value that is not the reducer's identity: XLA counts it
-//   once a window, the specification once a padded element too.
-// A stride of which one element is taken is printed as 1: XLA throws over the largest.
+//   once a window, the specification once a padded element too;
+// - all_to_all without replica groups.
+// Collectives of several operands, where XLA's have one, are printed one an operand. A stride of which one
+// element is taken is printed as 1: XLA throws over the largest.
 std::string program_text(const Graph& graph);
 
 }  // namespace espalier::pjrt
