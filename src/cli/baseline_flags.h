@@ -32,8 +32,7 @@ struct BaselineFlags {
   bool any() const { return !from.empty(); }
   // The flags that were given.
   std::vector<std::string> words() const;
-  // Of the rows that are judged and of their slices. Rows of a file of scores are joined by their place, or
-  // by
+  // Of the evaluated rows and of their slices. Rows of a file of scores are joined by their place, or by
   // --id. Raises ValueError: baseline.rows where a row is in one file alone, an id comes twice or labels
   // differ, with the line; baseline.moved for --moved-by of decisions; and as read_scores(), churn() and
   // moves().

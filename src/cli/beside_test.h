@@ -7,23 +7,20 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/process_state.h"
 
 namespace espalier::cli {
 
 // Of a process that lives, not of one that nobody has waited for.
 inline bool lives(pid_t pid) {
-  std::ifstream in(cat("/proc/", pid, "/stat"));
-  std::string text;
-  std::getline(in, text);
-  const size_t name = text.rfind(')');
-  return name != text.npos && name + 2 < text.size() && text[name + 2] != 'Z' && text[name + 2] != 'X';
+  const auto state = process_state(pid);
+  return state && state->lives();
 }
 
 inline bool within(double seconds, const std::function<bool()>& is_so) {

@@ -68,7 +68,7 @@ void warn_of_thresholds(const CheckRun& run, const Gates& gates, const ScoredTab
   run.results.warn(
       {cat("the model says ", rows.positive.value, " from a probability of ", own, " on, and gate \"",
            found->name, "\" asks at ", shortest(found->threshold), ": with threshold = ", own, " in ",
-           source_name(run.gates), " what the model says is judged")});
+           source_name(run.gates), " what the model says is checked")});
 }
 
 // Gates count from a class that is known.
@@ -147,7 +147,7 @@ class PageCommands {
 std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLook& closer) {
   const auto& [asked, slicing, rows, assessment, tables] = closer;
   const PageCommands command(closer);
-  std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
+  std::vector<NamedFile> files = {{"evaluated", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty())
     files.push_back({"baseline", run.baseline + (is_model_folder(run.baseline) ? "/model.json" : "")});
   if (!run.train.empty()) files.push_back({"training", run.train});
@@ -174,7 +174,7 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLoo
        .closer = [&](const Gate& gate) { return command(closer.at(gate)); }});
 }
 
-// Holds the page against what the rows give; `anew` judges them, `closer` looks where they are worst.
+// Holds the page against what the rows give; `anew` checks them, `closer` looks where they are worst.
 void verify(const CheckRun& run, const std::string& now, std::vector<std::string> anew,
             const std::vector<std::string>& closer) {
   constexpr size_t kShown = 5;
@@ -234,7 +234,7 @@ void check(CheckRun run) {
   const std::optional<Tables> tables = tables_of(run, rows);
   const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today),
                                 tables ? &tables->data : nullptr);
-  std::vector<std::string> next = judged(run);
+  std::vector<std::string> next = check_again(run);
   next.insert(next.end(), {"--gates", run.gates});
   if (run.with_rows > 0) next.insert(next.end(), {"--with-rows", cat(run.with_rows)});
   if (run.rare != kRareRows) next.insert(next.end(), {"--rare", cat(run.rare)});
@@ -336,7 +336,7 @@ Examples:
   espalier check model/ new.csv --gates gates.toml --html report.html
       says pass, blocked or undecided, and why, and draws the page of it
   espalier check model/ new.csv --train train.csv --gates gates.toml
-      judges the data too: gates on schema, leaks, range, drift, groups
+      checks the data too: gates on schema, leaks, range, drift, groups
   espalier check model/ new.csv --gates gates.toml --verify report.html
       whether the page says what these rows give: exit code 1 where it does not
 
@@ -365,9 +365,8 @@ void add_check(CLI::App& app) {
   verb->add_option("--baseline", run->baseline,
                    "The model before, or a table of rows that it has scored, which changes are against")
       ->option_text("MODEL|FILE");
-  verb->add_option(
-          "--train", run->train,
-          "The rows that the model learned from: what is judged is held against it, for gates on data")
+  verb->add_option("--train", run->train,
+                   "The training rows: the evaluated rows are held against them, for gates on data")
       ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_all_rows(*verb, run->all_rows);
@@ -394,9 +393,10 @@ void add_check(CLI::App& app) {
                    "Hold a page that --html wrote against what these rows and gates give, and judge nothing")
       ->option_text("FILE")
       ->excludes(html);
-  verb->add_option("--with-rows", run->with_rows,
-                   "With --html or --verify: the N rows that were judged worst stand on the page, which says "
-                   "that it holds people's rows")
+  verb->add_option(
+          "--with-rows", run->with_rows,
+          "With --html or --verify: the N rows that the model gets most wrong stand on the page, which says "
+          "that it holds people's rows")
       ->check(number_from(int64_t{1}, int64_t{1000}))
       ->option_text("N");
   verb->add_option("--rare", run->rare, "Slices and values of fewer rows are not named on the page")

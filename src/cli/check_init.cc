@@ -99,7 +99,7 @@ void write_gates(CheckRun run) {
   run.where.reset();
   std::erase_if(run.slicing.buckets,
                 [&](const std::string& bucket) { return of.buckets.contains(named_part(bucket)->name); });
-  std::vector<std::string> next = judged(run);
+  std::vector<std::string> next = check_again(run);
   next.insert(next.end(), {"--gates", run.results.out});
   next.insert(next.end(), {"--html", "report.html"});
   run.results.suggest_with_file(next, "gates.toml");

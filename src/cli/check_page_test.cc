@@ -270,8 +270,8 @@ std::string rare_people(uint64_t seed, bool scored) {
 }
 
 TEST_F(CheckPage, NoValueRarerThanTenStandsAnywhereInIt) {
-  const std::string judged = rare_people(1, true), learned = rare_people(2, false);
-  write_file(folder + "/scores.csv", judged);
+  const std::string evaluated = rare_people(1, true), learned = rare_people(2, false);
+  write_file(folder + "/scores.csv", evaluated);
   const std::string train = write_file(folder + "/train.csv", learned);
   const std::string gates =
       "[[gates]]\nmetric = \"accuracy\"\nmax = 0.5\n[[gates]]\ndata = \"schema\"\n"
@@ -279,7 +279,7 @@ TEST_F(CheckPage, NoValueRarerThanTenStandsAnywhereInIt) {
   const std::string flags = cat("--slice city,team --cross city*team --train ", train);
   const auto named = [&](const std::string& written) {
     std::set<std::string> out;
-    for (const std::string& rows : {judged, learned}) {
+    for (const std::string& rows : {evaluated, learned}) {
       const CsvTable table = parse_csv(rows);
       for (const char* column : {"city", "team", "name"}) {
         const int64_t at = table.column(column);

@@ -55,7 +55,7 @@ Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const S
                          .resampling = run.intervals.resampling()});
 }
 
-std::vector<std::string> judged(const CheckRun& run) {
+std::vector<std::string> check_again(const CheckRun& run) {
   std::vector<std::string> out = {"check"};
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) out.insert(out.end(), {flag, value});
@@ -82,28 +82,28 @@ std::vector<std::string> judged(const CheckRun& run) {
   return out;
 }
 
-// Raises ValueError[check.train] for a table that trains without a column of the judged ones.
+// Raises ValueError[check.train] for a training table without a column of the evaluated rows.
 void check_columns(const CsvTable& out, const CheckRun& run, const ScoredTable& rows) {
-  const std::vector<std::string>& judged = rows.table.names();
+  const std::vector<std::string>& evaluated = rows.table.names();
   std::string lacking;
   size_t lacks = 0;
   for (const std::string& name : out.names()) {
-    if (name == rows.label || std::ranges::count(judged, name)) continue;
+    if (name == rows.label || std::ranges::count(evaluated, name)) continue;
     lacking += cat(lacks++ ? ", " : "", name);
   }
   const size_t inputs = out.names().size() - static_cast<size_t>(std::ranges::count(out.names(), rows.label));
   if (lacks == inputs)
     throw ValueError(
         "check.train",
-        cat(source_name(run.train), " has no column of the rows that are judged, but ", shortened(lacking)),
+        cat(source_name(run.train), " has no column of the evaluated rows, but ", shortened(lacking)),
         out.numbered() ? "--names says what columns are called where no line does" : "");
   if (lacks > 0)
     run.results.warn({cat(source_name(run.train), ": ", counted(lacks, "column"), lacks == 1 ? " is" : " are",
-                          " not among the rows that are judged, and not compared: ", shortened(lacking))});
+                          " not in the evaluated rows, and not compared: ", shortened(lacking))});
 }
 
-// The table that the model learned from, whose columns have the names of the judged ones, and those that the
-// model reads and does not.
+// The table that the model was trained on, whose columns have the names of the evaluated ones, and those that
+// the model reads and does not.
 CsvTable train_table(const CheckRun& run, const ScoredTable& rows, DataFaultOptions& options) {
   if (!run.scores.empty()) return run.table.read(run.train, rows.table.names());
   const TableModel model = TableModel::load(run.model);
@@ -120,8 +120,8 @@ CsvTable train_table(const CheckRun& run, const ScoredTable& rows, DataFaultOpti
 std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   if (run.train.empty()) return std::nullopt;
   if (run.train == run.data || run.train == run.scores)
-    throw ValueError("check.train", cat("--train names the rows that are judged: ", run.train),
-                     "name the table that the model learned from");
+    throw ValueError("check.train", cat("--train names the evaluated rows: ", run.train),
+                     "name the table that the model was trained on");
   Tables out;
   out.train = train_table(run, rows, out.options);
   check_columns(out.train, run, rows);
@@ -142,7 +142,7 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
     if (!run.environment.empty()) out.options.environment = run.environment;
   }
   out.data = ask_data(out.train, &out.now, out.options);
-  // What trains allows, for the lines of a page.
+  // What the training table allows, for the lines of a page.
   if (run.schema.empty()) out.options.schema = infer_train_schema(out.train, out.options);
   return out;
 }

@@ -38,16 +38,16 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
 // With histograms for a page. Raises as SliceFlags::assess().
 Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
                          double level);
-// The arguments that name what is judged.
-std::vector<std::string> judged(const CheckRun& run);
+// The arguments of a check of the same rows.
+std::vector<std::string> check_again(const CheckRun& run);
 
-// The table that trains, the rows that are judged, and what is wrong with them.
+// The training table, the evaluated rows, and what is wrong with them.
 struct Tables {
   CsvTable train, now;
   DataFaultOptions options;
   DataAnswer data;
 };
-// None without --train. Raises ValueError[check.train] where it names the rows that are judged.
+// None without --train. Raises ValueError[check.train] where it names the evaluated rows.
 std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows);
 
 }  // namespace espalier::cli

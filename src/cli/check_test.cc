@@ -132,7 +132,7 @@ TEST_F(Check, TheNextLineKeepsTheSlicesThatWereAsked) {
   EXPECT_NE(said.output.find(asked), std::string::npos) << said.output;
 }
 
-TEST_F(Check, TheDataIsJudgedAgainstWhatTrains) {
+TEST_F(Check, TheDataIsCheckedAgainstTheTrainingRows) {
   const auto table = [&](const std::string& name, uint64_t seed, bool scored, double heavier) {
     Philox random(seed);
     std::string out = scored ? "y,g,weight,p\n" : "y,g,weight\n";
@@ -167,7 +167,7 @@ TEST_F(Check, TheDataIsJudgedAgainstWhatTrains) {
       << first.output;
 }
 
-// What trained may have no line of names, as what is judged; tables without a common column are no pass.
+// Training rows may have no line of names, as evaluated rows; tables without a common column are no pass.
 TEST_F(Check, TablesWithoutNamesAreComparedByTheModels) {
   const auto rows = [&](const std::string& name, uint64_t seed, double heavier) {
     Philox random(seed);
@@ -194,7 +194,7 @@ TEST_F(Check, TablesWithoutNamesAreComparedByTheModels) {
   const std::string few = file("few.csv", "y,p,g\n1,0.7,a\n0,0.2,b\n");
   const Outcome partly = check(few, "[[gates]]\ndata = \"drift\"\n",
                                cat("--train ", file("more.csv", "y,g,age\n1,a,30\n0,b,40\n"), " "));
-  EXPECT_NE(partly.error.find("1 column is not among the rows that are judged, and not compared: age"),
+  EXPECT_NE(partly.error.find("1 column is not in the evaluated rows, and not compared: age"),
             std::string::npos)
       << partly.error;
 }

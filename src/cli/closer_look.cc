@@ -31,13 +31,13 @@ SliceFlags slices_by(const SliceFlags& all, const std::vector<std::vector<std::s
   return out;
 }
 
-// `espalier evaluate` of the rows that were judged, without what that does not know.
+// `espalier evaluate` of the same rows, without what that does not know.
 std::vector<std::string> evaluated(CheckRun run, const SliceFlags& slicing) {
   run.baseline.clear();
   run.train.clear();
   if (!run.of_schema.any()) run.schema.clear();
   run.slicing = slicing;
-  std::vector<std::string> out = judged(run);
+  std::vector<std::string> out = check_again(run);
   out[0] = "evaluate";
   return out;
 }
@@ -45,7 +45,7 @@ std::vector<std::string> evaluated(CheckRun run, const SliceFlags& slicing) {
 std::vector<std::string> look_at_tables(const CheckRun& run, const std::string& learned_from,
                                         const std::optional<Tables>& tables, const Gate& gate) {
   if (!tables) {
-    std::vector<std::string> out = judged(run);
+    std::vector<std::string> out = check_again(run);
     const bool other = !learned_from.empty() && learned_from != run.data;
     out.insert(out.end(), {"--gates", run.gates, "--train", other ? learned_from : "train.csv"});
     return out;

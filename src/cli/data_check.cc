@@ -171,15 +171,17 @@ void check_tables(const FaultsRun& run) {
 }
 
 constexpr const char* kDataCheckExamples =
-    R"(Asked, in this order: do the new rows have the columns, the forms of cells, values and cells
-of those that train, or of a schema; does anything leak; do numbers lie beyond all
-that train, or dates farther off than these are apart; have the columns drifted (of
-20 rows or more); are cells missing more often in one group. No cell is shown but
-the names of values that drifted. Where nothing changed, one of twenty tables raises
-an alarm. A schema that is given holds from the first row on; without one a value,
-form or range that is new counts where chance does not explain it.
+    R"(Asked, in this order: do the new rows have the columns, the forms of cells and
+the values of the training rows, or of a schema; does anything leak; do numbers
+lie beyond all training rows, or dates farther off than these are apart; have the
+columns drifted (of 20 rows or more); are cells missing more often in one group.
+No cell is shown but the names of values that drifted. Where nothing changed, one
+of twenty tables raises an alarm. A schema that is given holds from the first row
+on; without one a value, form or range that is new counts where chance does not
+explain it.
 Exit code 1 where a fault is found, 3 where there is none and too few rows leave a
-question open, or a rule of the schema could be asked of none; columns that are not compared are listed with the reason.
+question open, or a rule of the schema could be asked of none; columns that are
+not compared are listed with the reason.
 
 Examples:
   espalier data check train.csv --label income
@@ -191,14 +193,13 @@ Examples:
 void add_data_check(CLI::App& data) {
   auto run = std::make_shared<FaultsRun>();
   CLI::App* verb = data.add_subcommand("check", "All of it at once: faults of a table, and of newer rows");
-  verb->add_option("train", run->train,
-                   "CSV, JSON Lines or TFRecord that a model learns from; - is standard input")
+  verb->add_option("train", run->train, "Training rows: CSV, JSON Lines or TFRecord; - is standard input")
       ->required();
   verb->add_option("now", run->now, "The rows that it meets");
   verb->add_option("--label", run->options.label, "The column to learn, or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_option("--time", run->options.time, "The column that says when a row is judged")
+  verb->add_option("--time", run->options.time, "The column with the time of a row's prediction")
       ->option_text("COLUMN")
       ->transform(a_column());
   verb->add_option_function<std::vector<std::string>>(
@@ -210,7 +211,7 @@ void add_data_check(CLI::App& data) {
   verb->add_option(
           "--schema", run->schema,
           "What each of the new rows should be, with its comparators and rules; where none is given, "
-          "what trains says what is usual")
+          "the training rows say what is usual")
       ->option_text("FILE")
       ->needs("now");
   verb->add_option("--environment", run->environment, "Where the new rows are met: one of the schema's")

@@ -131,10 +131,10 @@ void leak(const LeakRun& run) {
 
 constexpr const char* kLeakExamples =
     R"(Looked for: columns that tell the label by themselves, rows that stand twice or
-differ in one column alone, rows of the test that train, dates behind that of
-their row, tests that lie before the training ends. Exit code 1 where a leak is
-found, 3 where there is none and fewer than 20 rows train; notes are worth a look.
-No cell is shown.
+differ in one column alone, test rows that are training rows too, dates behind that
+of their row, tests that lie before the training ends. Exit code 1 where a leak is
+found, 3 where there is none and fewer than 20 training rows; notes are worth a
+look. No cell is shown.
 
 Examples:
   espalier data leak train.csv --label income --test test.csv
@@ -150,8 +150,8 @@ void add_data_leak(CLI::App& data) {
   verb->add_option("--label", run->options.label, "The column to learn, or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_option("--test", run->test, "The rows that judge, with the same columns")->option_text("FILE");
-  verb->add_option("--time", run->options.time, "The column that says when a row is judged")
+  verb->add_option("--test", run->test, "The test rows, with the same columns")->option_text("FILE");
+  verb->add_option("--time", run->options.time, "The column with the time of a row's prediction")
       ->option_text("COLUMN")
       ->transform(a_column());
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"")->needs("--label");

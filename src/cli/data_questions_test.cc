@@ -179,7 +179,7 @@ TEST_F(DataQuestions, CheckAsksThemAll) {
   const Said schema = data({"check", train, dots, "--label", "ill"});
   EXPECT_EQ(schema.code, 1);
   EXPECT_TRUE(schema.text.starts_with(
-      "Faults: column \"ill\": 600 of 600 cells are of another form than those that train; and "))
+      "Faults: column \"ill\": 600 of 600 cells are of another form than in the training rows; and "))
       << schema.text;
   const Said leak = data({"check", leaks, "--label", "last"});
   EXPECT_EQ(leak.code, 1);
@@ -252,7 +252,7 @@ TEST_F(DataQuestions, OfFewRowsLittleIsSaid) {
   const std::string few = file("few.csv", rows);
   const Said same = data({"leak", few, "--test", few});
   EXPECT_EQ(same.code, 1);
-  EXPECT_TRUE(same.text.starts_with("Leak: 10 of 10 rows of the test train too.\n")) << same.text;
+  EXPECT_TRUE(same.text.starts_with("Leak: 10 of 10 rows of the test are training rows too.\n")) << same.text;
   EXPECT_EQ(data({"check", few, few}).code, 1);
   const Said alone = data({"leak", few});
   EXPECT_EQ(alone.code, 3);
@@ -280,7 +280,7 @@ TEST_F(DataQuestions, BiasCountsTheLabelThatSaysYes) {
   EXPECT_NE(many.text.find("fix: --positive "), std::string::npos) << many.text;
 }
 
-// As in UCI's adult.test: labels "yes." of rows that train as "yes".
+// As in UCI's adult.test: labels "yes." of training rows as "yes".
 TEST_F(DataQuestions, LabelsWithDotsAreThoseWithout) {
   const std::string train = visits("train.csv", 1, false), dots = visits("dots.csv", 1, false, 50, ".");
   const auto overlap = [&](const std::vector<std::string>& more) {
@@ -298,7 +298,8 @@ TEST_F(DataQuestions, LabelsWithDotsAreThoseWithout) {
   EXPECT_TRUE(dotted.text.starts_with("Faults: column \"ill\": 600 of 600 cells are of another form"))
       << dotted.text;
   const Said stripped = data({"check", train, dots, "--label", "ill", "--strip-label-dots"});
-  EXPECT_TRUE(stripped.text.starts_with("Fault: 600 of 600 rows of the test train too")) << stripped.text;
+  EXPECT_TRUE(stripped.text.starts_with("Fault: 600 of 600 rows of the test are training rows too"))
+      << stripped.text;
   EXPECT_NE(stripped.text.find(" --label ill --strip-label-dots\n"), std::string::npos) << stripped.text;
   EXPECT_EQ(data({"leak", train, "--test", dots, "--strip-label-dots"}).code, 2);
 }
@@ -408,7 +409,7 @@ TEST_F(DataQuestions, LeakTakesWhateverSplitTakesAsATime) {
   EXPECT_EQ(apart.code, 0) << apart.text;
   const Said leak = data({"leak", rows, "--test", others, "--time", "at"});
   EXPECT_EQ(leak.code, 1) << leak.text;
-  EXPECT_NE(leak.text.find("of the test lie before the last that trains"), std::string::npos) << leak.text;
+  EXPECT_NE(leak.text.find("of the test lie before the last training row"), std::string::npos) << leak.text;
   // Without a test such a time is held against nothing, and that is said.
   const Outcome alone = call_command(cat("data leak ", rows, " --time at"));
   EXPECT_EQ(alone.code, 0) << alone.error;
@@ -425,9 +426,11 @@ TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   const Said said =
       data({"split", rows, "--label", "ill", "--fraction", "0.25", "--train", train, "--test", test});
   EXPECT_EQ(said.code, 0) << said.text;
-  const CsvTable all = read_csv(rows), learn = read_csv(train), judge = read_csv(test);
-  EXPECT_EQ(learn.rows(), 450);
-  EXPECT_EQ(judge.rows(), 150);
+  EXPECT_NE(said.text.find(cat(train, ": 450 training rows\n", test, ": 150 test rows\n")), std::string::npos)
+      << said.text;
+  const CsvTable all = read_csv(rows), training = read_csv(train), tests = read_csv(test);
+  EXPECT_EQ(training.rows(), 450);
+  EXPECT_EQ(tests.rows(), 150);
   const auto cells = [](const CsvTable& table, std::vector<std::string> into) {
     for (int64_t row = 0; row < table.rows(); ++row) {
       std::string line;
@@ -437,13 +440,13 @@ TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
     std::ranges::sort(into);
     return into;
   };
-  EXPECT_EQ(cells(learn, cells(judge, {})), cells(all, {}));
+  EXPECT_EQ(cells(training, cells(tests, {})), cells(all, {}));
   EXPECT_EQ(data({"split", rows, "--train", rows, "--test", test}).code, 2);
   EXPECT_EQ(data({"split", rows, "--by-group", "sex", "--by-time", "weight"}).code, 2);
   EXPECT_EQ(data({"split", rows, "--fraction", "0", "--train", train, "--test", test}).code, 2);
   const std::string whole =
       data({"split", rows, "--fraction", "1", "--train", train, "--test", test, "--replace"}).text;
-  EXPECT_NE(whole.find("0 rows would learn"), std::string::npos) << whole;
+  EXPECT_NE(whole.find("0 training rows and "), std::string::npos) << whole;
   EXPECT_NE(whole.find("fix: a smaller --fraction\n"), std::string::npos) << whole;
   EXPECT_EQ(data({"split", rows, "--by-time", "sex", "--train", train, "--test", test}).code, 2);
   EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test}).code, 2);

@@ -161,8 +161,7 @@ void add_data_skew(CLI::App& data) {
   auto run = std::make_shared<SkewRun>();
   CLI::App* verb =
       data.add_subcommand("skew", "Whether two tables say the same of the same ids, column by column");
-  verb->add_option("first", run->first,
-                   "CSV, JSON Lines or TFRecord, as what a model learned from; - is standard input")
+  verb->add_option("first", run->first, "CSV, JSON Lines or TFRecord, as training rows; - is standard input")
       ->required();
   verb->add_option("second", run->second, "The same ids, as what it is served")->required();
   verb->add_option_function<std::vector<std::string>>(

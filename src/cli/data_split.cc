@@ -1,4 +1,4 @@
-// espalier data split: rows that learn and rows that judge, in two files.
+// espalier data split: training rows and test rows, in two files.
 
 #include <memory>
 
@@ -55,8 +55,8 @@ void split(const SplitRun& run) {
                            : split_at_random(table, run.fraction, run.seed);
   if (rows.train.empty() || rows.test.empty()) {
     throw ValueError("split.rows",
-                     cat(source_name(run.file), ": ", rows.train.size(), " rows would learn and ",
-                         rows.test.size(), " judge; each side needs one"),
+                     cat(source_name(run.file), ": ", counted(rows.train.size(), "training row"), " and ",
+                         counted(rows.test.size(), "test row"), "; each side needs one"),
                      rows.train.empty()  ? "a smaller --fraction"
                      : run.group.empty() ? "a larger --fraction"
                                          : "a larger --fraction, where each group is larger than it");
@@ -74,8 +74,9 @@ void split(const SplitRun& run) {
     body["warnings"] = *run.results.warned;
     return run.results.write_json("data split", body);
   }
-  run.results.write(cat(run.train, ": ", rows.train.size(), " rows learn\n", run.test, ": ", rows.test.size(),
-                        " rows judge\nsplit ", rows.by, "\n", without_group_text(run, rows)));
+  run.results.write(cat(run.train, ": ", counted(rows.train.size(), "training row"), "\n", run.test, ": ",
+                        counted(rows.test.size(), "test row"), "\nsplit ", rows.by, "\n",
+                        without_group_text(run, rows)));
   std::vector<std::string> next = {"data", "leak", file_word(run.train), "--test", file_word(run.test)};
   if (!run.label.empty()) next.insert(next.end(), {"--label", run.label});
   if (!run.time.empty()) next.insert(next.end(), {"--time", run.time});
@@ -87,43 +88,41 @@ void split(const SplitRun& run) {
 constexpr const char* kSplitExamples =
     R"(Examples:
   espalier data split people.csv --label income
-      of each class the same share judges
+      the test rows are the same share of each class
   espalier data split visits.csv --by-group patient
       all rows of a patient are on one side
   espalier data split orders.csv --by-time placed --fraction 0.1
-      the last tenth judges; rows of one moment stay together)";
+      the last tenth is for the test; rows of one moment stay together)";
 
 }  // namespace
 
 void add_data_split(CLI::App& data) {
   auto run = std::make_shared<SplitRun>();
-  CLI::App* verb =
-      data.add_subcommand("split", "Rows that learn and rows that judge, by class, group or time");
+  CLI::App* verb = data.add_subcommand("split", "Training rows and test rows, by class, group or time");
   verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
   verb->add_option("--label", run->label,
-                   "Of each of its classes the same share judges; nearly, with --by-group")
+                   "The test rows are the same share of each of its classes; nearly, with --by-group")
       ->option_text("COLUMN")
       ->transform(a_column());
   CLI::Option* group = verb->add_option("--by-group", run->group, "Rows of one value stay on one side");
   group->option_text("COLUMN")->transform(a_column());
-  verb->add_option(
-          "--by-time", run->time,
-          "The last rows by this column of dates or numbers judge; where the file is in their order, train "
-          "--split order does so by itself")
+  verb->add_option("--by-time", run->time,
+                   "The last rows by this column of dates or numbers are the test rows; where the file is in "
+                   "their order, train --split order does so by itself")
       ->option_text("COLUMN")
       ->transform(a_column())
       ->excludes(group);
-  verb->add_option("--fraction", run->fraction, "Share of the rows that judge")
+  verb->add_option("--fraction", run->fraction, "Share of the rows for the test")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.2]");
-  verb->add_option("--train", run->train, "File of the rows that learn")
+  verb->add_option("--train", run->train, "File of the training rows")
       ->option_text("FILE [train.csv]")
       ->check(a_name());
-  verb->add_option("--test", run->test, "File of the rows that judge")
+  verb->add_option("--test", run->test, "File of the test rows")
       ->option_text("FILE [test.csv]")
       ->check(a_name());
   verb->add_flag("--replace", run->replace, "Write them even where files of these names are");
-  add_seed(*verb, run->seed)->description("Decides which rows judge");
+  add_seed(*verb, run->seed)->description("Decides which rows are test rows");
   run->table.add(*verb);
   run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);

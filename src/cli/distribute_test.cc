@@ -2,14 +2,14 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <random>
 #include <regex>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/sha256.h"
+#include "cli/launched_test.h"
+#include "cli/seeded_fault_test.h"
 #include "cli/verb_test.h"
 #include "format/safetensors.h"
 
@@ -67,10 +67,6 @@ restore_best_weights = true
   return folder;
 }
 
-std::string weights_of(const std::string& model) {
-  return sha256_of(posix_env().read_file(model + "/weights.safetensors"));
-}
-
 // Of what was learned alone: the generator that Dropout draws from is that of the last epoch in any case.
 std::string learned_by(const std::string& model) {
   std::string out;
@@ -87,27 +83,45 @@ std::string launched(int workers, const std::string& flags, const std::string& t
              " --strategy multiworker");
 }
 
-void replace_in(std::string& text, const std::string& what, const std::string& by) {
-  ASSERT_NE(text.find(what), std::string::npos) << what;
-  text.replace(text.find(what), what.size(), by);
+// What is replaced, by what; of launched_folder()'s plan.
+using PlanEdit = std::pair<std::string_view, std::string_view>;
+constexpr PlanEdit kNoBias = {"activation = \"relu\"", "activation = \"relu\"\nuse_bias = false"};
+constexpr PlanEdit kSynchronized = {"momentum = 0.9\n", "momentum = 0.9\nsynchronized = true\n"};
+constexpr PlanEdit kNoNormalization = {"[[model.layers]]\ntype = \"BatchNormalization\"\nmomentum = 0.9\n",
+                                       ""};
+
+std::string edited(std::string text, std::initializer_list<PlanEdit> edits) {
+  for (const auto& [what, by] : edits) {
+    const size_t at = text.find(what);
+    EXPECT_NE(at, text.npos) << what;
+    if (at != text.npos) text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+// Edits the file; gives its text.
+std::string edit_plan(const std::string& plan, std::initializer_list<PlanEdit> edits) {
+  const std::string text = edited(posix_env().read_file(plan), edits);
+  write_file(plan, text);
+  return text;
 }
 
 // EarlyStopping ends these runs, and the weights are those of an epoch before.
 TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
   const std::string folder = launched_folder("distribute-bits", 1009);
-  std::string plan = posix_env().read_file(folder + "/plan.toml");
-  replace_in(plan, "epochs = 4", "epochs = 9");
-  replace_in(plan, "\"EarlyStopping\"\npatience = 3", "\"EarlyStopping\"\npatience = 2\nmin_delta = 0.3");
-  write_file(folder + "/plan.toml", plan);
-  replace_in(plan, "restore_best_weights = true", "restore_best_weights = false");
-  write_file(folder + "/as_it_ends.toml", plan);
+  const std::string plan =
+      edit_plan(folder + "/plan.toml",
+                {{"epochs = 4", "epochs = 9"},
+                 {"\"EarlyStopping\"\npatience = 3", "\"EarlyStopping\"\npatience = 2\nmin_delta = 0.3"}});
+  write_file(folder + "/as_it_ends.toml",
+             edited(plan, {{"restore_best_weights = true", "restore_best_weights = false"}}));
   for (const char* batch : {"96", "725"}) {
     SCOPED_TRACE(batch);
     const std::string flags = cat(" --deterministic --batch ", batch),
                       train = cat(folder, "/plan.toml", flags);
     const Outcome one = call_command(cat("train ", train, " --model ", folder, "/one --force"));
     ASSERT_EQ(one.code, 0) << one.error;
-    const std::string wanted = weights_of(folder + "/one");
+    const std::string wanted = weights_hash(folder + "/one");
     const auto history = nlohmann::json::parse(posix_env().read_file(folder + "/one/training.json"));
     const int epochs = history["epochs"];
     ASSERT_GE(epochs, 3);
@@ -123,12 +137,12 @@ TEST(Distribute, SlowWeightsDoNotDependOnTheNumberOfWorkers) {
       const std::string model = cat(folder, "/w", workers);
       const Outcome run = call_command(launched(workers, "", cat(train, " --model ", model, " --force")));
       EXPECT_EQ(run.code, 0) << workers << "\n" << run.error;
-      EXPECT_EQ(weights_of(model), wanted) << workers;
+      EXPECT_EQ(weights_hash(model), wanted) << workers;
       const std::string mirrored = cat(folder, "/m", workers);
       const Outcome local = call_command(cat("train ", train, " --strategy mirrored --devices ", workers,
                                              " --model ", mirrored, " --force"));
       EXPECT_EQ(local.code, 0) << workers << "\n" << local.error;
-      EXPECT_EQ(weights_of(mirrored), wanted) << workers;
+      EXPECT_EQ(weights_hash(mirrored), wanted) << workers;
     }
   }
 }
@@ -161,7 +175,7 @@ TEST(Distribute, SlowARunThatIsKilledGoesOnWithAnyNumberOfWorkers) {
   EXPECT_EQ(run.code, 43) << run.error;
   run = call_command(launched(4, "", cat(train, " --resume --model ", model)));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(weights_of(model), weights_of(whole));
+  EXPECT_EQ(weights_hash(model), weights_hash(whole));
   EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
 }
 
@@ -173,7 +187,7 @@ TEST(Distribute, SlowRestartsGoOnByThemselves) {
   const Outcome run = call_command(
       launched(3, "--restarts 2 --chaos kill:2@step7", cat(train, " --model ", folder, "/model")));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(weights_of(folder + "/model"), weights_of(folder + "/whole"));
+  EXPECT_EQ(weights_hash(folder + "/model"), weights_hash(folder + "/whole"));
 }
 
 // What a checkpoint holds knows nothing of workers. Rank 0 fails: a failure lets it end what it writes.
@@ -209,7 +223,7 @@ TEST(Distribute, SlowToldToGoAllSaveAndEndWith42) {
   }
   const Outcome run = call_command(launched(3, "", cat(plan, " --resume --model ", model)));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(weights_of(model), weights_of(folder + "/whole"));
+  EXPECT_EQ(weights_hash(model), weights_hash(folder + "/whole"));
 }
 
 // What is left of a run that said its job's name: processes, sockets, and names or mappings of its memory.
@@ -234,7 +248,7 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
   const std::string folder = launched_folder("distribute-chaos", 601), record = folder + "/record.json";
   const std::string plan = folder + "/plan.toml --deterministic";
   ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
-  const std::string undisturbed = weights_of(folder + "/whole");
+  const std::string undisturbed = weights_hash(folder + "/whole");
   const auto timed = [](const std::string& line) {
     const auto begin = std::chrono::steady_clock::now();
     Outcome run = call_command(line);
@@ -244,39 +258,23 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
   const double whole = timed(launched(5, "", cat(plan, " --force --model ", folder, "/model"))).second;
   // What a busy machine adds to a limit.
   constexpr double kSlack = 0.5;
-  const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
-  const int runs = asked ? std::stoi(asked) : 12;
+  const int runs = runs_asked();
   int exact = 0;
   for (int seed = 0; seed < runs; ++seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     // Twelve faults in a row are of each kind twice.
-    const char* const kinds[] = {"kill", "throw", "exit", "stop", "short", "mismatch"};
-    const std::string kind = kinds[seed % 6];
+    SeededFault fault(seed, {"kill", "throw", "exit", "stop", "short", "mismatch"});
+    const bool mismatch = fault.kind == "mismatch";
     // Of two that differ none is the odd one.
-    const int ranks = kind == "mismatch" ? 3 + below(3) : 2 + below(4), rank = below(ranks),
-              step = 1 + below(12);
-    const std::string model = folder + "/model", who = cat("rank ", rank, " (pid ");
-    std::string chaos, wanted, lr;
+    const int ranks = mismatch ? 3 + fault.below(3) : 2 + fault.below(4);
+    fault.draw(ranks);
+    const int rank = fault.rank;
+    const std::string model = folder + "/model";
+    const std::string lr = mismatch ? cat(" --lr 0.0$((1 + (ESPALIER_RANK == ", rank, ")))") : "";
+    const std::string wanted = mismatch ? "optimizer.learning_rate is " : cat(")", fault.said());
     // To the verdict. Silence counts from the last beat.
-    double limit = 2;
-    if (kind == "kill") wanted = cat(") ended by signal 9 in step ", step);
-    if (kind == "throw") wanted = cat(") failed in step ", step);
-    if (kind == "exit") wanted = cat(") ended with status 0 in step ", step, " while");
-    if (kind == "stop") {
-      wanted = ") has not been heard of for 5.";
-      limit = 6;
-    }
-    if (kind == "kill" || kind == "throw" || kind == "exit")
-      chaos = cat("--chaos ", kind, ":", rank, "@step", step);
-    if (kind == "stop") chaos = cat("--chaos stop:", rank, "@step", step, ":30s");
-    if (kind == "short") chaos = cat("--chaos stop:", rank, "@step", step, ":2s");
-    if (kind == "mismatch") {
-      lr = cat(" --lr 0.0$((1 + (ESPALIER_RANK == ", rank, ")))");
-      wanted = "optimizer.learning_rate is ";
-    }
+    const double limit = fault.kind == "stop" ? 6 : 2;
     const std::string line =
-        cat("launch -n ", ranks, " --record ", record, " ", chaos,
+        cat("launch -n ", ranks, " --record ", record, " ", mismatch ? "" : fault.flags(),
             " -- sh -c 'echo job $ESPALIER_JOB.; exec ", build_folder(), "/espalier train ", plan,
             " --force --model ", model, " --strategy multiworker", lr, "'");
     const auto [run, seconds] = timed(line);
@@ -285,10 +283,10 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
     ASSERT_NE(at, std::string::npos) << run.output;
     const std::string job = run.output.substr(at + 4, run.output.find('.', at) - at - 4);
     EXPECT_EQ(left_behind(job, folder), "0\n0\n0\n0\n");
-    if (kind == "short") {
+    if (fault.kind == "short") {
       EXPECT_EQ(run.code, 0);
       EXPECT_LE(seconds, whole + 2 + 2 * kSlack);
-      EXPECT_EQ(weights_of(model), undisturbed);
+      EXPECT_EQ(weights_hash(model), undisturbed);
       ++exact;
       continue;
     }
@@ -299,15 +297,15 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
     const bool named = text.find(wanted) != std::string::npos;
     const bool culprit =
         start["verdict"]["rank"] == rank &&
-        (kind == "mismatch" ? std::regex_search(text, std::regex(cat("0\\.02 on rank ", rank, "( |$)"))) &&
-                                  text.find("0.01 on ranks ") != text.npos
-                            : text.starts_with(who));
+        (mismatch ? std::regex_search(text, std::regex(cat("0\\.02 on rank ", rank, "( |$)"))) &&
+                        text.find("0.01 on ranks ") != text.npos
+                  : text.starts_with(cat("rank ", rank, " (pid ")));
     exact += named && culprit;
     EXPECT_TRUE(named && culprit) << text;
     // Before the first step there is nothing to count from but the begin of the run.
-    if (kind != "mismatch") {
+    if (!mismatch) {
       EXPECT_LE(seconds_to_verdict(start, rank), limit + kSlack);
-      EXPECT_GE(seconds_to_verdict(start, rank), kind == "stop" ? 4 : 0);
+      EXPECT_GE(seconds_to_verdict(start, rank), fault.kind == "stop" ? 4 : 0);
     }
     // Who is told has 2 s to end before it is killed.
     EXPECT_LE(seconds, whole + limit + 2 + kSlack);
@@ -321,8 +319,7 @@ TEST(Distribute, SlowHealthyRunsOfABusyMachineAreNotGivenUp) {
   const std::string folder = launched_folder("distribute-busy", 601);
   const std::string plan = folder + "/plan.toml --deterministic";
   ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
-  const char* const asked = std::getenv("ESPALIER_BUSY_RUNS");
-  const int runs = asked ? std::stoi(asked) : 2;
+  const int runs = runs_asked("ESPALIER_BUSY_RUNS", 2);
   for (int run = 0; run < runs; ++run) {
     SCOPED_TRACE(run);
     const std::string model = folder + "/model";
@@ -332,7 +329,7 @@ TEST(Distribute, SlowHealthyRunsOfABusyMachineAreNotGivenUp) {
             "/espalier ", launched(4, flags, cat(plan, " --force --model ", model)),
             "; code=$?; kill $loops; exit $code"));
     EXPECT_EQ(out.code, 0) << out.error;
-    EXPECT_EQ(weights_of(model), weights_of(folder + "/whole"));
+    EXPECT_EQ(weights_hash(model), weights_hash(folder + "/whole"));
   }
 }
 
@@ -351,10 +348,7 @@ TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
     EXPECT_FALSE(posix_env().exists(folder + "/model"));
   };
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string other = text;
-    EXPECT_NE(other.find(from), other.npos) << from;
-    other.replace(other.find(from), from.size(), to);
-    write_file(folder + "/plan1.toml", other);
+    write_file(folder + "/plan1.toml", edited(text, {{from, to}}));
   };
   const std::string stopping = "[[callbacks]]\ntype = \"EarlyStopping\"\npatience = 3\n";
   for (const auto& [from, to, wanted] : std::vector<std::array<std::string, 3>>{
@@ -386,11 +380,7 @@ TEST(Distribute, SlowPlansThatDifferAreNamedBeforeTheFirstStep) {
 TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {
   const std::string folder = launched_folder("verify-parity", 301), plan = folder + "/plan.toml";
   // The bias of a layer before normalisation has no gradient but rounding: its share says nothing.
-  std::string text = posix_env().read_file(plan);
-  text.replace(text.find("activation = \"relu\""), 19, "activation = \"relu\"\nuse_bias = false");
-  const size_t layer = text.find("[[model.layers]]\ntype = \"BatchNormalization\"");
-  text.replace(layer, text.find("[[model.layers]]\ntype = \"Dropout\"") - layer, "");
-  write_file(plan, text);
+  edit_plan(plan, {kNoBias, kNoNormalization});
   const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 1,3 --epochs 2 --json"));
   ASSERT_EQ(run.code, 0) << run.error << run.output;
   const auto json = nlohmann::json::parse(run.output);
@@ -410,14 +400,9 @@ TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {
 // Sums of other parts are not told from what rounding makes of one device, however much that is.
 TEST(VerifyParity, SlowTensorsThatAreRoundingAreUndecided) {
   const std::string folder = launched_folder("verify-parity-rounding", 301), plan = folder + "/plan.toml";
-  std::string text = posix_env().read_file(plan);
-  text.replace(text.find("activation = \"relu\""), 19, "activation = \"relu\"\nuse_bias = false");
-  text.replace(text.find("type = \"BatchNormalization\""), 27,
-               "type = \"BatchNormalization\"\nsynchronized = true");
+  const std::string text = edit_plan(plan, {kNoBias, kSynchronized});
   for (int seed = 1; seed <= 4; ++seed) {
-    std::string seeded = text;
-    seeded.replace(seeded.find("[fit]"), 5, cat("[fit]\nseed = ", seed));
-    write_file(plan, seeded);
+    write_file(plan, edited(text, {{"[fit]", cat("[fit]\nseed = ", seed)}}));
     const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 2 --tolerance 0 --json"));
     ASSERT_EQ(run.code, 3) << run.error << run.output;
     const auto json = nlohmann::json::parse(run.output);
@@ -451,10 +436,7 @@ TEST(Distribute, SlowGradientsInHalfTheBytesLearnTheSame) {
   write_file(plan,
              posix_env().read_file(plan) + "[distribute]\ncompress = \"bf16\"\nstrategy = \"multiworker\"\n");
   // A plan that says it is compared as one that computes in 16 bits is.
-  std::string text = posix_env().read_file(plan);
-  const size_t layer = text.find("[[model.layers]]\ntype = \"BatchNormalization\"");
-  text.replace(layer, text.find("[[model.layers]]\ntype = \"Dropout\"") - layer, "");
-  write_file(plan, text);
+  edit_plan(plan, {kNoNormalization});
   const Outcome run = call_command(cat("verify-parity ", plan, " --ranks 2 --epochs 1 --json"));
   ASSERT_EQ(run.code, 0) << run.error << run.output;
   const auto json = nlohmann::json::parse(run.output);
@@ -480,15 +462,15 @@ TEST(Distribute, SlowAPlanSaysWhereItTrainsAndHow) {
   const Outcome said =
       call_command(cat("train ", with("mirrored", cat("strategy = \"mirrored\"\ndevices = 3\n", cut))));
   ASSERT_EQ(said.code, 0) << said.error;
-  EXPECT_EQ(weights_of(folder + "/mirrored"), weights_of(folder + "/flags"));
+  EXPECT_EQ(weights_hash(folder + "/mirrored"), weights_hash(folder + "/flags"));
   // One of the command line leaves the devices of the plan's own.
   const std::string one = folder + "/mirrored.toml --strategy one --model " + folder + "/one";
   EXPECT_EQ(call_command("train " + one).code, 0);
-  EXPECT_NE(weights_of(folder + "/one"), weights_of(folder + "/flags"));
+  EXPECT_NE(weights_hash(folder + "/one"), weights_hash(folder + "/flags"));
   const std::string words = with("workers", cat("strategy = \"multiworker\"\n", cut));
   const Outcome workers = call_command(cat("launch -n 3 -- ", build_folder(), "/espalier train ", words));
   ASSERT_EQ(workers.code, 0) << workers.error;
-  EXPECT_EQ(weights_of(folder + "/workers"), weights_of(folder + "/flags"));
+  EXPECT_EQ(weights_hash(folder + "/workers"), weights_hash(folder + "/flags"));
   const std::string note = "note: 96 rows a step: 32 on each of 3 workers\n";
   ASSERT_NE(workers.error.find(note), std::string::npos) << workers.error;
   EXPECT_EQ(workers.error.find(note, workers.error.find(note) + 1), std::string::npos)
@@ -497,9 +479,7 @@ TEST(Distribute, SlowAPlanSaysWhereItTrainsAndHow) {
 
 TEST(Distribute, ShardsThatRunOneAfterAnotherHaveNoStatisticsOfAll) {
   const std::string folder = launched_folder("distribute-synchronized", 101);
-  std::string plan = posix_env().read_file(folder + "/plan.toml");
-  replace_in(plan, "momentum = 0.9\n", "momentum = 0.9\nsynchronized = true\n");
-  write_file(folder + "/plan.toml", plan);
+  edit_plan(folder + "/plan.toml", {kSynchronized});
   const Outcome run =
       call_command(cat("train ", folder, "/plan.toml --deterministic --model ", folder, "/model"));
   EXPECT_EQ(run.code, 2);

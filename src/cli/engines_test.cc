@@ -1,34 +1,19 @@
-// Workers over engines between hosts, and under the launchers of others: hosts are processes of this machine.
-#include <sys/wait.h>
-#include <unistd.h>
+// Workers over engines between hosts, and under the launchers of others.
+#include "cli/engines_test.h"
 
-#include <cstdlib>
-#include <random>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "cli/launched_test.h"
-#include "comm/wire_module.h"
+#include "cli/seeded_fault_test.h"
 
 namespace espalier::cli {
 namespace {
 
-class Engines : public testing::Test {
+class Engines : public EnginesTest {
  protected:
-  void SetUp() override {
-    for (const char* engine : {"gloo", "mpi"}) {
-      if (std::string why; !has_wire(engine, &why)) GTEST_SKIP() << why;
-    }
-  }
-  static bool has_program(const std::string& name) { return call_shell("command -v " + name).code == 0; }
-  static int free_port() {
-    static int next = 20'000 + static_cast<int>(::getpid()) % 10'000;
-    return next += 2;
-  }
-
-  std::string train() const { return worker_words(folder_, "--deterministic"); }
   // The weights of a run that these words start; whoever speaks first says `said`.
   void expect_same(const std::string& words, const std::string& said) const {
     SCOPED_TRACE(words);
@@ -38,29 +23,35 @@ class Engines : public testing::Test {
     EXPECT_NE((run.error + run.output).find(said), std::string::npos) << run.error << run.output;
     EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
   }
-  // `words` as so many processes at once, each behind what rank_words(rank) says.
-  template <class F>
-  static std::string together(int ranks, const std::string& words, F&& rank_words) {
-    std::string out = "status=0; ";
-    for (int rank = 0; rank < ranks; ++rank)
-      out += cat("env ", rank_words(rank), " ", words, " & p", rank, "=$!; ");
-    for (int rank = 0; rank < ranks; ++rank) out += cat("wait $p", rank, " || status=1; ");
-    return out + "exit $status";
-  }
   static std::string hosts(const std::string& list, const std::string& flags, const std::string& program) {
     return cat(build_folder(), "/espalier launch --hosts ", list, " --agent env --interface 127.0.0.1 ",
                flags, " -- ", program);
   }
 
-  // Tests run beside each other.
-  const std::string folder_ =
-      folder_to_launch(cat("engines-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-  const std::string wanted_ = [&] {
-    const Outcome run = call_shell(cat(build_folder(), "/espalier train ", folder_,
-                                       "/plan.toml --deterministic --force --model ", folder_, "/one"));
-    EXPECT_EQ(run.code, 0) << run.error;
-    return weights_hash(folder_ + "/one");
-  }();
+  // Twelve runs, or ESPALIER_CHAOS_RUNS, by words_of(fault), which draws it: at least 99 of 100 are such that
+  // is_named(fault, run), and those that were stopped for a moment learn the same.
+  template <class Words, class Named>
+  void expect_named(Words&& words_of, Named&& is_named) const {
+    const int runs = runs_asked();
+    int exact = 0;
+    for (int seed = 0; seed < runs; ++seed) {
+      SeededFault fault(seed);
+      const std::string words = words_of(fault);
+      const Outcome run = call_shell(words);
+      SCOPED_TRACE(cat("seed ", seed, ": ", words, "\n", run.error));
+      if (fault.kind == "short") {
+        EXPECT_EQ(run.code, 0);
+        EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
+        ++exact;
+        continue;
+      }
+      const bool named = is_named(fault, run);
+      exact += named;
+      EXPECT_TRUE(named);
+    }
+    EXPECT_GE(exact * 100, runs * 99);
+    EXPECT_EQ(call_shell(cat("pgrep -fc '[e]spalier train ", folder_, "/'")).output, "0\n");
+  }
 };
 
 TEST_F(Engines, SlowHostsLearnTheBitsOfOneDevice) {
@@ -80,24 +71,22 @@ TEST_F(Engines, SlowFastModeIsNearOneDevice) {
       distance(cat(build_folder(), "/espalier train ", folder_,
                    "/plan.toml --strategy mirrored --devices 3 --force --model ", folder_, "/model"));
   EXPECT_EQ(distance(hosts("a:1,b:1,c:1", "", worker_words(folder_))), mirrored);
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
-  EXPECT_EQ(distance(cat("mpirun --allow-run-as-root --oversubscribe -n 3 ", worker_words(folder_))),
-            mirrored);
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  EXPECT_EQ(distance(cat(kMpirun, "-n 3 ", worker_words(folder_))), mirrored);
 }
 
 TEST_F(Engines, SlowMpirunStartsWorkers) {
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
-  const std::string mpirun = "mpirun --allow-run-as-root --oversubscribe ";
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   for (const int ranks : {2, 3, 4, 8})
-    expect_same(cat(mpirun, "-n ", ranks, " ", train()),
+    expect_same(cat(kMpirun, "-n ", ranks, " ", train()),
                 cat("rank 0 of ", ranks, " by Open MPI (OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=", ranks,
                     "); engine: mpi"));
-  expect_same(cat("ESPALIER_ENGINE=gloo ", mpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
+  expect_same(cat("ESPALIER_ENGINE=gloo ", kMpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
               "engine: gloo over ");
 }
 
 TEST_F(Engines, SlowLaunchRunsMpirunUnderneath) {
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   const std::string launch = build_folder() + "/espalier launch -n 3 --engine mpi ";
   expect_same(cat(launch, "-- ", train()), "mpirun -n 3 ");
   // Chaos comes on the first start.
@@ -108,23 +97,19 @@ TEST_F(Engines, SlowLaunchRunsMpirunUnderneath) {
 
 TEST_F(Engines, SlowVariablesOfTorchrunStartWorkers) {
   const int port = free_port();
-  expect_same(together(3, train(),
+  expect_same(together(3,
                        [&](int rank) {
-                         return cat("RANK=", rank, " WORLD_SIZE=3 LOCAL_RANK=", rank,
-                                    " LOCAL_WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=", port);
+                         return cat("exec env LOCAL_RANK=", rank, " LOCAL_WORLD_SIZE=3 ",
+                                    torchrun_words(rank, 3, port), " ", train());
                        }),
               "rank 0 of 3 by torchrun (RANK=0 WORLD_SIZE=3); engine: gloo over 127.0.0.1");
 }
 
 TEST_F(Engines, SlowTfConfigStartsWorkers) {
   const int port = free_port();
-  expect_same(together(2, train(),
-                       [&](int rank) {
-                         return cat("TF_CONFIG='{\"cluster\": {\"worker\": [\"127.0.0.1:", port,
-                                    "\", \"127.0.0.1:", port + 1,
-                                    "\"]}, \"task\": {\"type\": \"worker\", \"index\": ", rank, "}}'");
-                       }),
-              "rank 0 of 2 by TF_CONFIG (task worker 0 of 2); engine: gloo over 127.0.0.1");
+  expect_same(
+      together(2, [&](int rank) { return cat("exec env ", tf_config_words(rank, port), " ", train()); }),
+      "rank 0 of 2 by TF_CONFIG (task worker 0 of 2); engine: gloo over 127.0.0.1");
 }
 
 TEST_F(Engines, SlowSlurmStartsWorkers) {
@@ -156,110 +141,68 @@ TEST_F(Engines, SlowFaultsOverHostsAreNamed) {
   EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
 }
 
-// Twelve, or ESPALIER_CHAOS_RUNS: any rank in any step on hosts of any size, ended, stopped for good or for a
-// moment. At least 99 of 100 verdicts name the rank, its host, what befell it and the step.
+// Any rank in any step on hosts of any size, ended, stopped for good or for a moment: the verdict names the
+// rank, its host, what befell it and the step.
 TEST_F(Engines, SlowSeededFaultsOverHostsAreNamedExactly) {
-  const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
-  const int runs = asked ? std::stoi(asked) : 12;
-  int exact = 0;
-  for (int seed = 0; seed < runs; ++seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-    constexpr const char* kKinds[] = {"kill", "throw", "exit", "kill", "stop", "short"};
-    const std::string kind = kKinds[seed % 6];
-    std::string list;
-    std::vector<char> host_of;
-    const int hosts_of_run = 2 + below(2);
-    for (int host = 0; host < hosts_of_run; ++host) {
-      const auto name = static_cast<char>('a' + host);
-      const int count = 1 + below(2);
-      list += cat(host ? "," : "", std::string(1, name), ":", count);
-      host_of.insert(host_of.end(), static_cast<size_t>(count), name);
-    }
-    const int rank = below(static_cast<int>(host_of.size())), step = 1 + below(12);
-    const std::string who = cat("rank ", rank, " (pid "),
-                      host = cat(", host ", std::string(1, host_of[static_cast<size_t>(rank)]), ")");
-    const std::string place = cat(":", rank, "@step", step);
-    const std::string flags = cat("--chaos ", kind == "stop" || kind == "short" ? "stop" : kind, place,
-                                  kind == "stop"    ? ":30s"
-                                  : kind == "short" ? ":2s"
-                                                    : "");
-    const Outcome run = call_shell(hosts(list, flags, train()));
-    SCOPED_TRACE(cat("seed ", seed, ": ", list, " ", flags, "\n", run.error));
-    if (kind == "short") {
-      EXPECT_EQ(run.code, 0);
-      EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
-      ++exact;
-      continue;
-    }
-    EXPECT_EQ(run.code, 43);
-    const std::string what = kind == "kill"    ? cat(" ended by signal 9 in step ", step, " ")
-                             : kind == "throw" ? cat(" failed in step ", step, " ")
-                             : kind == "exit"  ? cat(" ended with status 0 in step ", step, " while ")
-                                               : std::string(" has not been heard of for 5.");
-    const size_t at = run.error.find("espalier launch: rank ");
-    const std::string verdict =
-        at == std::string::npos ? "" : run.error.substr(at, run.error.find('\n', at) - at);
-    const bool named =
-        verdict.find(who) != std::string::npos && verdict.find(host + what) != std::string::npos;
-    exact += named;
-    EXPECT_TRUE(named) << verdict;
-  }
-  EXPECT_GE(exact * 100, runs * 99);
-  EXPECT_EQ(call_shell(cat("pgrep -fc '[e]spalier train ", folder_, "/'")).output, "0\n");
+  std::vector<std::string> host_of;
+  expect_named(
+      [&](SeededFault& fault) {
+        std::string list;
+        host_of.clear();
+        const int hosts_of_run = 2 + fault.below(2);
+        for (int host = 0; host < hosts_of_run; ++host) {
+          const std::string name(1, static_cast<char>('a' + host));
+          const int count = 1 + fault.below(2);
+          list += cat(host ? "," : "", name, ":", count);
+          host_of.insert(host_of.end(), static_cast<size_t>(count), name);
+        }
+        fault.draw(static_cast<int>(host_of.size()));
+        return hosts(list, fault.flags(), train());
+      },
+      [&](const SeededFault& fault, const Outcome& run) {
+        EXPECT_EQ(run.code, 43);
+        const size_t at = run.error.find("espalier launch: rank ");
+        const std::string verdict =
+            at == std::string::npos ? "" : run.error.substr(at, run.error.find('\n', at) - at);
+        const std::string host = cat(", host ", host_of[static_cast<size_t>(fault.rank)], ")");
+        return verdict.find(cat("rank ", fault.rank, " (pid ")) != std::string::npos &&
+               verdict.find(host + fault.said()) != std::string::npos;
+      });
 }
 
-// Twelve, or ESPALIER_CHAOS_RUNS, where mpirun starts the ranks: rank 0 has the coordinator, which knows of
-// ends that a connection broke, and of its own loss nothing. Each verdict of 99 in 100 names the rank.
+// Where mpirun starts the ranks, rank 0 has the coordinator, which knows of ends that a connection broke, and
+// of its own loss nothing.
 TEST_F(Engines, SlowSeededFaultsUnderMpirunAreNamed) {
-  if (!has_program("mpirun")) GTEST_SKIP() << "no mpirun, of openmpi-bin";
-  const char* const asked = std::getenv("ESPALIER_CHAOS_RUNS");
-  const int runs = asked ? std::stoi(asked) : 12;
-  int exact = 0;
-  for (int seed = 0; seed < runs; ++seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-    constexpr const char* kKinds[] = {"kill", "throw", "exit", "kill", "stop", "short"};
-    const std::string kind = kKinds[seed % 6];
-    const int world = 2 + below(3), rank = below(world), step = 1 + below(12);
-    const std::string flags = cat("--chaos ", kind == "short" ? "stop" : kind, ":", rank, "@step", step,
-                                  kind == "stop"    ? ":30s"
-                                  : kind == "short" ? ":2s"
-                                                    : "");
-    const Outcome run = call_shell(
-        cat(build_folder(), "/espalier launch -n ", world, " --engine mpi ", flags, " -- ", train()));
-    SCOPED_TRACE(cat("seed ", seed, ": ", world, " ranks ", flags, "\n", run.error));
-    if (kind == "short") {
-      EXPECT_EQ(run.code, 0);
-      EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
-      ++exact;
-      continue;
-    }
-    EXPECT_NE(run.code, 0);
-    // An end without a word looks as a kill does.
-    const std::string ended = rank == 0 ? "espalier: rank 0 is gone" : ") lost its connection before ";
-    const std::string silent = cat(rank == 0 ? "espalier: rank 0" : ")", " has not been heard of for ");
-    const std::string what = kind == "throw"  ? cat(") failed in step ", step, " ")
-                             : kind == "stop" ? silent
-                                              : ended;
-    const std::string who = rank == 0 && kind != "throw" ? "" : cat("espalier: rank ", rank, " (pid ");
-    const size_t at = run.error.find(who);
-    const bool named = at != std::string::npos && run.error.find(what, at) != std::string::npos;
-    exact += named;
-    EXPECT_TRUE(named);
-    for (int other = 0; other < world; ++other)
-      EXPECT_TRUE(other == rank || run.error.find(cat("espalier: rank ", other, " ")) == std::string::npos)
-          << "it names rank " << other;
-  }
-  EXPECT_GE(exact * 100, runs * 99);
-  EXPECT_EQ(call_shell(cat("pgrep -fc '[e]spalier train ", folder_, "/'")).output, "0\n");
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  int world = 0;
+  expect_named(
+      [&](SeededFault& fault) {
+        world = 2 + fault.below(3);
+        fault.draw(world);
+        return launch_words(world, "--engine mpi " + fault.flags(), train());
+      },
+      [&](const SeededFault& fault, const Outcome& run) {
+        EXPECT_NE(run.code, 0);
+        for (int other = 0; other < world; ++other)
+          EXPECT_TRUE(other == fault.rank ||
+                      run.error.find(cat("espalier: rank ", other, " ")) == std::string::npos)
+              << "it names rank " << other;
+        const bool first = fault.rank == 0, throws = fault.kind == "throw";
+        // An end without a word looks as a kill does.
+        const std::string ended = first ? "espalier: rank 0 is gone" : ") lost its connection before ";
+        const std::string silent = cat(first ? "espalier: rank 0" : ")", " has not been heard of for ");
+        const std::string what = throws ? cat(")", fault.said()) : fault.kind == "stop" ? silent : ended;
+        const std::string who = first && !throws ? "" : cat("espalier: rank ", fault.rank, " (pid ");
+        const size_t at = run.error.find(who);
+        return at != std::string::npos && run.error.find(what, at) != std::string::npos;
+      });
 }
 
 TEST_F(Engines, SlowAWorkerWithoutALauncherIsMissed) {
   const int port = free_port();
-  const Outcome run = call_shell(together(3, worker_words(folder_), [&](int rank) {
-    return cat(rank == 2 ? "ESPALIER_CHAOS=kill:2@step5 " : "", "RANK=", rank,
-               " WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=", port);
+  const Outcome run = call_shell(together(3, [&](int rank) {
+    return cat("exec env ", rank == 2 ? "ESPALIER_CHAOS=kill:2@step5 " : "", torchrun_words(rank, 3, port),
+               " ", worker_words(folder_));
   }));
   EXPECT_EQ(run.code, 1);
   EXPECT_NE(run.error.find("rank 2 (pid "), std::string::npos) << run.error;

@@ -47,7 +47,7 @@ std::string text_of(const Envelope& envelope, const Terminal& terminal) {
   if (envelope.outside == 0) return "";
   std::string out =
       cat("\n", envelope.outside, " of ", envelope.rows, envelope.outside == 1 ? " rows lies" : " rows lie",
-          " outside of what the model learned from\n");
+          " outside of what the model was trained on\n");
   for (size_t i = 0; i < std::min(kNamed, envelope.columns.size()); ++i) {
     const Envelope::Column& column = envelope.columns[i];
     out += cat("  ", column.name, ": ", column.rows, column.rows == 1 ? " row " : " rows ", column.why, "\n");

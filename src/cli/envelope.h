@@ -1,4 +1,4 @@
-// Rows that lie outside of what a model learned from, and how good it is on them.
+// Rows that lie outside of what a model was trained on, and how good it is on them.
 #pragma once
 
 #include <optional>

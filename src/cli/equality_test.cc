@@ -69,7 +69,8 @@ TEST_F(EqualityInVerbs, NumbersWrittenOtherwiseChangeNothing) {
     table(other ? "spelled-now.csv" : "plain-now.csv", 2, other);
   }
   expect_same("data leak TABLE --label y --test NOW --json");
-  expect_same("data leak TABLE --label y --test TABLE --json", {"600 of 600 rows of the test train too"});
+  expect_same("data leak TABLE --label y --test TABLE --json",
+              {"600 of 600 rows of the test are training rows too"});
   expect_same("data bias TABLE --sensitive grade,zip --label y --json",
               {"\"group\": \"4\"", "\"group\": \"02131\""});
   expect_same("data bias TABLE --sensitive zip --label grade --positive 3.0 --json");
@@ -88,8 +89,8 @@ TEST_F(EqualityInVerbs, NumbersWrittenOtherwiseChangeNothing) {
           call_command(cat("data split ", path(other ? "spelled.csv" : "plain.csv"), " ", by,
                            " --replace --train ", path("rest.csv"), " --test ", test));
       ASSERT_EQ(outcome.code, 0) << by << outcome.error;
-      const CsvTable judge = read_csv(test);
-      for (int64_t row = 0; row < judge.rows(); ++row) rows[other] += cat(judge.cell(row, 0), " ");
+      const CsvTable tests = read_csv(test);
+      for (int64_t row = 0; row < tests.rows(); ++row) rows[other] += cat(tests.cell(row, 0), " ");
     }
     EXPECT_EQ(rows[1], rows[0]) << by;
     EXPECT_FALSE(rows[0].empty()) << by;
@@ -112,7 +113,7 @@ TEST_F(EqualityInVerbs, NoGroupStandsOnBothSides) {
   for (const double patient : sides[1]) EXPECT_FALSE(sides[0].contains(patient)) << patient;
 }
 
-TEST_F(EqualityInVerbs, LaterInstantsJudgeOnWhateverClock) {
+TEST_F(EqualityInVerbs, LaterInstantsAreTheTestOnWhateverClock) {
   // Quarters of hours on clocks of two zones.
   Philox random(3);
   std::string text = "at,x,y\n";
@@ -134,7 +135,7 @@ TEST_F(EqualityInVerbs, LaterInstantsJudgeOnWhateverClock) {
   const Outcome leak =
       call_command(cat("data leak ", path("train.csv"), " --test ", path("test.csv"), " --time at"));
   EXPECT_EQ(leak.code, 0) << leak.output;
-  // Turned around, the past judges.
+  // Turned around, the past is the test.
   EXPECT_EQ(
       call_command(cat("data leak ", path("test.csv"), " --test ", path("train.csv"), " --time at")).code, 1);
   // With and without an offset nobody knows.

@@ -150,8 +150,8 @@ void add_conditions(nlohmann::ordered_json& body, const EvaluateRun& run,
 }
 
 // How many rows there are, before what is said of them.
-std::string judged_rows_text(const EvaluateRun& run, const ScoredTable& scored, const Assessment& assessment,
-                             const Terminal& terminal) {
+std::string counted_rows_text(const EvaluateRun& run, const ScoredTable& scored, const Assessment& assessment,
+                              const Terminal& terminal) {
   constexpr size_t kTableClasses = 20;
   if (!assessment.has_thresholds()) {
     if (scored.task == Task::kRanking)
@@ -213,7 +213,7 @@ void evaluate_scores(const EvaluateRun& run) {
   }
   const Terminal terminal = run.results.terminal();
   run.results.write(cat(
-      conditions_text(run, scored.kept), judged_rows_text(run, scored, assessment, terminal),
+      conditions_text(run, scored.kept), counted_rows_text(run, scored, assessment, terminal),
       assessed_text(run, assessment, view, terminal), text_of(given, terminal),
       run.worst.any() ? cli::text_of(worst, options, terminal) : "",
       individual ? text_of(*individual, terminal) : "", run.baseline.any() ? text_of(against, terminal) : "",
@@ -301,8 +301,8 @@ void evaluate(const EvaluateRun& run) {
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
   std::vector<int64_t> rows =
-      judging_rows(saved, run.model, table, run.data,
-                   labelled_test_rows(columns, table, run.data, run.results), run.all_rows, run.results);
+      rows_to_evaluate(saved, run.model, table, run.data,
+                       labelled_test_rows(columns, table, run.data, run.results), run.all_rows, run.results);
   std::optional<KeptRows> kept;
   if (run.where) kept = keep_rows(*run.where, table, rows, missing_words_of(columns));
   const Tensor labels = read_labels(columns, table, run.data, rows);
@@ -382,8 +382,7 @@ void evaluate(const EvaluateRun& run) {
   if (two) text += positive_line(saved.positive, columns.label(), columns.classes(), terminal);
   if (saved.decision.threshold) text += cli::text_of(saved.decision, columns) + "\n";
   if (known)
-    text +=
-        better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
+    text += better_text(columns, positive, scores, best, "was chosen on these very rows: check it on others");
   if (assessment) text += cat("\n", assessed_text(run, *assessment, view, terminal));
   text += text_of(given, terminal);
   if (run.worst.any()) text += cli::text_of(worst, options, terminal);

@@ -115,7 +115,7 @@ TEST_F(EvaluateBaseline, AModelThatKnowsTheRowsOrAnswersAnotherQuestionIsNamed) 
   const Json all = evaluate(now, fresh, seen);
   ASSERT_EQ(all["warnings"].size(), 1u) << all["warnings"];
   EXPECT_TRUE(
-      all["warnings"][0].get<std::string>().starts_with("the baseline learned from 160 of these 200 rows"))
+      all["warnings"][0].get<std::string>().starts_with("the baseline was trained on 160 of these 200 rows"))
       << all["warnings"];
   EXPECT_TRUE(evaluate(now, fresh, now)["warnings"].empty());
   const auto rule = [&](const std::string& before, const Words& more = {}) {

@@ -130,7 +130,7 @@ TEST_F(EvaluateChance, DecisionsFlipWithWhatAModelReads) {
   const Json reads = flips(folder + "/reads", {});
   EXPECT_TRUE(reads[0]["read"]);
   EXPECT_GT(reads[0]["overall"]["rate"], 0.2);
-  const int64_t judged = reads[0]["overall"]["rows"];
+  const int64_t evaluated = reads[0]["overall"]["rows"];
   int64_t rows = 0, changed = 0;
   for (const Json& group : reads[0]["groups"]) {
     rows += group["rows"].get<int64_t>();
@@ -139,9 +139,9 @@ TEST_F(EvaluateChance, DecisionsFlipWithWhatAModelReads) {
     EXPECT_GT(std::max(group["to_positive"], group["to_negative"]), 20);
     EXPECT_LT(std::min(group["to_positive"], group["to_negative"]), 10);
   }
-  EXPECT_EQ(rows, judged);
+  EXPECT_EQ(rows, evaluated);
   EXPECT_DOUBLE_EQ(reads[0]["overall"]["rate"].get<double>(),
-                   static_cast<double>(changed) / static_cast<double>(judged));
+                   static_cast<double>(changed) / static_cast<double>(evaluated));
   EXPECT_LT(reads[1]["overall"]["rate"], 0.1) << "a flag of no meaning";
   const Json cannot = flips(folder + "/cannot", {"--ignore", "colour"});
   EXPECT_FALSE(cannot[0]["read"]);

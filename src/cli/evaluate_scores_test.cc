@@ -283,7 +283,7 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
   }
   EXPECT_EQ(refusal("y,p,w\n1,0.5,0\n0,0.1,0\n", {"--weight", "w"}),
             "scores.weight: scores.csv: every row has the weight 0 in column \"w\", and nothing is left to "
-            "judge");
+            "evaluate");
   EXPECT_EQ(refusal("y,p\ngood,0.5\ngood,0.6\n"),
             "scores.label: scores.csv: every row of column \"y\" is \"good\", and nothing says whether high "
             "scores stand for it / --positive good, or --positive with the label that no row has");

@@ -87,7 +87,7 @@ TEST_F(EvaluateTasks, PeopleSeeFiguresGapsAndWhatComesNext) {
             std::string::npos);
 }
 
-TEST_F(EvaluateTasks, AModelOfNumbersIsJudgedBySlice) {
+TEST_F(EvaluateTasks, AModelOfNumbersIsEvaluatedBySlice) {
   std::string table = "size;kind;price\n";
   for (int i = 0; i < 200; ++i) table += cat(i, ";", i % 2 ? "new" : "old", ";", 3 * i + i % 7, "\n");
   const std::string data = file(table, "table.csv"), model = folder + "/model";
@@ -193,7 +193,7 @@ TEST_F(EvaluateTasks, SeveralClassesOfGroupsAreScikitLearns) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 
-TEST_F(EvaluateTasks, AModelOfSeveralClassesIsJudgedBySlice) {
+TEST_F(EvaluateTasks, AModelOfSeveralClassesIsEvaluatedBySlice) {
   std::string table = "size,kind,color\n";
   for (int i = 0; i < 240; ++i)
     table += cat(i % 60, ",", i % 2 ? "new" : "old", ",",

@@ -229,11 +229,11 @@ TEST(Quantize, SaysWhatItCostOnRowsThatHaveLabels) {
     return nlohmann::json::parse(call_verb(
         add_quantize, {trained() + "/model", "--calibrate", rows, "--out", small, "--json"}))["cost"];
   };
-  // Of the rows it learned from those that were kept apart judge; all of others.
+  // Of its training data the test rows are evaluated; all of others.
   const auto kept = cost_on(trained() + "/flowers.csv");
-  const auto judged = evaluated(trained() + "/model");
-  EXPECT_EQ(kept["rows"], judged["rows"]);
-  EXPECT_EQ(kept["before"], judged["accuracy"]);
+  const auto scored = evaluated(trained() + "/model");
+  EXPECT_EQ(kept["rows"], scored["rows"]);
+  EXPECT_EQ(kept["before"], scored["accuracy"]);
   EXPECT_EQ(kept["after"], evaluated(small)["accuracy"]);
   const std::string wrong =
       write_file(trained() + "/wrong.csv", "length,colour */,kind\n9.5,red,iris\n0.5,red,iris\n");

@@ -150,18 +150,18 @@ TEST_F(FirstHour, AQuantisedModelSaysThatItIsOneAndWhatIsNext) {
   const std::string file = rows("kunden.csv", 200), small = folder + "/small";
   train(file);
   std::string progress;
-  const std::string judged =
+  const std::string evaluated =
       call_verb(add_quantize, {model, "--calibrate", file, "--out", small}, "", &progress);
-  EXPECT_NE(judged.find(cat("evaluate ", small, " ", file)), judged.npos) << judged;
+  EXPECT_NE(evaluated.find(cat("evaluate ", small, " ", file)), evaluated.npos) << evaluated;
   EXPECT_EQ(progress.find("--all-rows"), progress.npos) << progress;
   const std::string text = call_verb(add_info, {small});
   EXPECT_NE(text.find("products on 8-bit integers"), text.npos) << text;
   EXPECT_EQ(call_verb(add_info, {model}).find("8-bit"), std::string::npos);
   const std::string bare =
       write_file(folder + "/neu.csv", "umsatz;stadt;alter\n1.500,10;Ulm;40\n200,00;Bonn;30\n");
-  const std::string unjudged =
+  const std::string unevaluated =
       call_verb(add_quantize, {model, "--calibrate", bare, "--out", folder + "/other"});
-  EXPECT_NE(unjudged.find(cat("predict ", folder, "/other ", bare)), unjudged.npos) << unjudged;
+  EXPECT_NE(unevaluated.find(cat("predict ", folder, "/other ", bare)), unevaluated.npos) << unevaluated;
 }
 
 TEST_F(FirstHour, EachModelHasGatesOfItsOwn) {
@@ -175,16 +175,16 @@ TEST_F(FirstHour, EachModelHasGatesOfItsOwn) {
 TEST_F(FirstHour, RowsThatStandOftenAreNamed) {
   std::string progress, text = posix_env().read_file(rows("once.csv", 150));
   train(folder + "/once.csv", &progress);
-  EXPECT_EQ(progress.find("rows that judge stand"), progress.npos) << progress;
+  EXPECT_EQ(progress.find("test rows are training rows"), progress.npos) << progress;
   const std::string body = text.substr(text.find('\n') + 1);
   for (int i = 0; i < 9; ++i) text += body;
   train(write_file(folder + "/often.csv", text), &progress);
-  EXPECT_NE(progress.find("rows that judge stand among those that train"), progress.npos) << progress;
+  EXPECT_NE(progress.find("test rows are training rows too"), progress.npos) << progress;
   // Where columns have few values, rows are alike by chance.
   std::string few = "a,b,kommt\n";
   for (int i = 0; i < 400; ++i) few += cat(i % 3, ",", i % 4, i % 3 == 1 || i % 7 == 0 ? ",ja\n" : ",nein\n");
   train(write_file(folder + "/few.csv", few), &progress);
-  EXPECT_EQ(progress.find("rows that judge stand"), progress.npos) << progress;
+  EXPECT_EQ(progress.find("test rows are training rows"), progress.npos) << progress;
 }
 
 TEST_F(FirstHour, AReadersCommaIsNamed) {

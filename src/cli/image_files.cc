@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostPixels = 1 << 16;
 
-// As they are for two to learn from.
+// As they are for two to train on.
 void check_classes(const ImageFiles& files, const std::string& path) {
   for (const std::string& name : files.class_names) {
     if (!is_utf8(name))
@@ -146,17 +146,17 @@ ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
   const std::string train = path + "/train", test = path + "/test";
   ImageFolder out;
   out.parted = is_image_folder(train) && is_image_folder(test);
-  out.learn = list_image_folder(out.parted ? train : path);
-  check_classes(out.learn, out.parted ? train : path);
-  out.judge = out.parted ? in_classes(list_image_folder(test), out.learn.class_names, test)
-                         : take_spread(out.learn, test_fraction);
+  out.train = list_image_folder(out.parted ? train : path);
+  check_classes(out.train, out.parted ? train : path);
+  out.test = out.parted ? in_classes(list_image_folder(test), out.train.class_names, test)
+                        : take_spread(out.train, test_fraction);
 
   std::vector<int64_t> heights, widths;
   BadImages bad;
-  const auto files = std::ssize(out.learn.paths) + std::ssize(out.judge.paths);
+  const auto files = std::ssize(out.train.paths) + std::ssize(out.test.paths);
   ProgressBar bar;
   bar.start("looking at images", files);
-  for (const ImageFiles* part : {&out.learn, &out.judge}) {
+  for (const ImageFiles* part : {&out.train, &out.test}) {
     for (const std::string& file : part->paths) {
       bad.try_read(file, [&] {
         const TensorType type = image_type(file);
@@ -195,7 +195,7 @@ ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
 TrainPlan folder_plan(const ImageFolder& folder) {
   constexpr int64_t kPlain = 28, kSteps = 1000, kLeast = 5, kMost = 60, kUnits = 64;
   TrainPlan out = image_plan();
-  const int64_t steps = (std::ssize(folder.learn.paths) + out.fit.batch_size - 1) / out.fit.batch_size;
+  const int64_t steps = (std::ssize(folder.train.paths) + out.fit.batch_size - 1) / out.fit.batch_size;
   out.fit.epochs = static_cast<int>(std::clamp((kSteps + steps - 1) / steps, kLeast, kMost));
   if (folder.channels == 1 && std::max(folder.height, folder.width) <= kPlain) return out;
   std::vector<LayerPlan> layers;

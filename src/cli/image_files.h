@@ -21,10 +21,10 @@ void check_images_at(const std::string& path);
 // The folder that holds a folder or a file, as its path says it: ".", where it says none.
 std::string folder_above(const std::string& path);
 
-// Images by class that a model is to learn. Those below train/ learn and those below test/ judge, where both
-// are there; else some of each class judge, spread over the order of their names.
+// Images by class. Training images lie below train/ and test images below test/, where both are there; else
+// some of each class are the test, spread over the order of their names.
 struct ImageFolder {
-  ImageFiles learn, judge;
+  ImageFiles train, test;
   bool parted = false;   // by train/ and test/
   int64_t channels = 1;  // 3 where a file has colours
   int64_t height = 0, width = 0;

@@ -51,7 +51,7 @@ TEST_F(Import, WhatWasExportedReadsRowsOfTheTableAgain) {
   EXPECT_EQ(call_verb(add_predict, {back, data}), call_verb(add_predict, {folder + "/model", data}));
   std::string note;
   EXPECT_NE(call_verb(add_evaluate, {back, data}, "", &note).find("accuracy"), std::string::npos);
-  EXPECT_NE(note.find("does not say what it learned from"), std::string::npos) << note;
+  EXPECT_NE(note.find("does not say what it was trained on"), std::string::npos) << note;
 }
 
 TEST_F(Import, WhatWasExportedReadsImagesAgain) {

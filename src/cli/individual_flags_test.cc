@@ -33,7 +33,7 @@ struct IndividualFlagsTest : testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     call_verb(add_train, all);
   }
-  Json judged(Words more = {}) const {
+  Json evaluated(Words more = {}) const {
     more.insert(more.begin(), {model, data, "--individual", "--json"});
     return Json::parse(call_verb(add_evaluate, more));
   }
@@ -41,7 +41,7 @@ struct IndividualFlagsTest : testing::Test {
 
 TEST_F(IndividualFlagsTest, EqualRowsAreDecidedAlikeAndEntropiesAreOfTheConfusion) {
   train();
-  const Json said = judged({"--slice", "colour"});
+  const Json said = evaluated({"--slice", "colour"});
   const Json& individual = said["individual"];
   // A row's nearest are rows of its own kind, and a model says one thing of equal rows.
   EXPECT_EQ(individual["consistency"]["value"], 1);
@@ -79,7 +79,7 @@ TEST_F(IndividualFlagsTest, EqualRowsAreDecidedAlikeAndEntropiesAreOfTheConfusio
 // Of a file of scores the other columns say which rows are alike.
 TEST_F(IndividualFlagsTest, OfScoresItIsThatOfTheirModel) {
   train();
-  const Json of_model = judged({"--all-rows", "--slice", "colour"});
+  const Json of_model = evaluated({"--all-rows", "--slice", "colour"});
   const Json said = Json::parse(call_verb(add_predict, {model, data, "--all", "--json"}));
   const std::string positive = of_model["positive"];
   const size_t place = said["classes"][1] == positive ? 1 : 0;
@@ -112,7 +112,7 @@ TEST_F(IndividualFlagsTest, ItIsShownAndRefusedWithReasons) {
   EXPECT_NE(shown.find("1 where each row is decided as its 3 nearest are"), std::string::npos) << shown;
   EXPECT_NE(shown.find("Theil index"), std::string::npos) << shown;
   EXPECT_THROW(call_verb(add_evaluate, {model, data, "--neighbours", "3"}), CLI::RequiresError);
-  EXPECT_EQ(rule_of([&] { judged({"--neighbours", "900"}); }), "consistency.rows");
+  EXPECT_EQ(rule_of([&] { evaluated({"--neighbours", "900"}); }), "consistency.rows");
   write_file(data, "x,y\n1,2\n2,3\n3,5\n4,6\n5,8\n6,9\n7,11\n8,12\n9,14\n10,15\n11,17\n12,18\n");
   const std::string number = folder + "/number";
   call_verb(add_train, {"--data", data, "--label", "y", "--model", number, "--epochs", "1"});

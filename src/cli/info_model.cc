@@ -59,14 +59,14 @@ std::string training_text(const Json& training, const char* rows) {
   if (const auto quantized = training.find("quantized");
       quantized != training.end() && quantized->is_object())
     out += headed_line("quantised", cat(quantized->value("products", Json()).dump(),
-                                        " products on 8-bit integers, whose weights are no variables; judged "
-                                        "was the model before"));
+                                        " products on 8-bit integers, whose weights are no variables; the "
+                                        "test is of the model before"));
   std::string scores;
   for (const auto& [name, value] : test->items()) {
     if (value.is_number_float())
       scores += cat(scores.empty() ? "" : ", ", name, " ", fixed(value.get<double>(), 4));
   }
-  return out + headed_line("judged", scores);
+  return out + headed_line("test", scores);
 }
 
 // How many numbers training changes; of a quantised model, that those it would change are constants.

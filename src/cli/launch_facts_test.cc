@@ -1,13 +1,11 @@
 // What workers of a run compare before the first step of each fit, by real runs on ranks that differ.
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <regex>
 
 #include "base/version.h"
+#include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
 #include "espalier/espalier.h"
 
@@ -88,38 +86,22 @@ const std::map<std::string, RankProgram> kFactPrograms = {
      }}};
 
 TEST(LaunchFacts, DISABLED_Program) {
-  const char* const name = std::getenv("LAUNCHED_PROGRAM");
-  if (!name) GTEST_SKIP() << "it is no rank";
-  int code = 0;
-  try {
+  run_named_program([](const std::string& name) {
     TrainedModel of;
     kFactPrograms.at(name)(of);
-  } catch (const Error& error) {
-    // In one piece: ranks share the stream.
-    std::cerr << cat(error.message(), " [", error.rule(), "]\n");
-    code = 1;
-  }
-  ::_exit(code);
+  });
 }
 
-std::string test_binary() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
-
+// Rank 1 runs it by `binary`.
 Outcome launched_program(const std::string& name, const std::string& binary = test_binary()) {
-  return call_shell(
-      launch_words(3, "--stall-after 20s",
-                   shell_words(cat("binary=", test_binary(), "; [ $ESPALIER_RANK = 1 ] && binary=", binary,
-                                   "; export LAUNCHED_PROGRAM=\"", name,
-                                   "\"; exec $binary --gtest_also_run_disabled_tests "
-                                   "--gtest_filter=LaunchFacts.DISABLED_Program"))));
+  return call_shell(launch_words(3, "--stall-after 20s",
+                                 but_on(1, cat("exec ", program_words(name, binary)), program_words(name))));
 }
 
 TEST(LaunchFacts, SlowARankOfAnotherProgramIsNamed) {
   const std::string folder = folder_to_launch("launch-facts-program");
-  const Outcome run = call_shell(launch_words(
-      3, "",
-      shell_words(cat("export LAUNCHED_PROGRAM=same; [ $ESPALIER_RANK = 1 ] && exec ", test_binary(),
-                      " --gtest_also_run_disabled_tests --gtest_filter=LaunchFacts.DISABLED_Program; exec ",
-                      worker_words(folder)))));
+  const Outcome run =
+      call_shell(launch_words(3, "", but_on(1, cat("exec ", program_words("same")), worker_words(folder))));
   EXPECT_EQ(run.code, 43) << run.error;
   EXPECT_NE(
       run.error.find(
@@ -184,10 +166,7 @@ TEST(LaunchFacts, SlowRanksOfAnotherVersionOrSeedAreNamed) {
   const std::string of_versions = cat("version is ", kVersion, " on ranks 0, 2 and ", version, " on rank 1");
   std::string other_train = train;
   other_train.replace(0, (build_folder() + "/espalier").size(), command);
-  expect_given_up(
-      call_shell(launch_words(
-          3, "", shell_words(cat("[ $ESPALIER_RANK = 1 ] && exec ", other_train, "; exec ", train)))),
-      of_versions);
+  expect_given_up(call_shell(launch_words(3, "", but_on(1, cat("exec ", other_train), train))), of_versions);
   const std::string program = of_another_version(test_binary(), folder + "/program", version);
   expect_given_up(launched_program("same", program), of_versions);
   expect_given_up(

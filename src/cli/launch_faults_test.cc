@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/thread_pool.h"
+#include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
 #include "dist/worker.h"
 #include "espalier/espalier.h"
@@ -85,21 +86,7 @@ const std::map<std::string, std::function<void()>> kFaults = {
      }}};
 
 TEST(LaunchFaults, DISABLED_Program) {
-  const char* const name = std::getenv("LAUNCHED_FAULT");
-  if (!name) GTEST_SKIP() << "it is no rank";
-  int code = 0;
-  try {
-    kFaults.at(name)();
-  } catch (const Error& error) {
-    std::cerr << cat("told: ", error.message(), "\n");
-    code = 1;
-  }
-  ::_exit(code);
-}
-
-std::string fault_words(const std::string& name) {
-  return cat("env LAUNCHED_FAULT=\"", name, "\" ", std::filesystem::read_symlink("/proc/self/exe").string(),
-             " --gtest_also_run_disabled_tests --gtest_filter=LaunchFaults.DISABLED_Program");
+  run_named_program([](const std::string& name) { kFaults.at(name)(); });
 }
 
 // Sent SIGTERM after 2 s; 137 where it does not go.
@@ -114,15 +101,15 @@ size_t times(const std::string& text, const std::string& part) {
 }
 
 TEST(LaunchFaults, SlowARankThatClosesItsConnectionIsNamedOnAll) {
-  const Outcome run = call_shell(launch_words(3, "", fault_words("closes")));
+  const Outcome run = call_shell(launch_words(3, "", program_words("closes")));
   EXPECT_EQ(run.code, 43);
-  EXPECT_GE(times(run.error, "told: rank 1 (pid "), 3u) << run.error;
+  EXPECT_GE(times(run.error, "espalier: rank 1 (pid "), 3u) << run.error;
   EXPECT_EQ(times(run.error, "espalier launch: rank 1 (pid "), 1u) << run.error;
   EXPECT_EQ(times(run.error, "launcher is gone"), 0u) << run.error;
 }
 
 TEST(LaunchFaults, SlowAProgramThatIsToldToGoEndsWith42) {
-  const Outcome run = told_to_end(launch_words(2, "", fault_words("goes when it is told")));
+  const Outcome run = told_to_end(launch_words(2, "", program_words("goes when it is told")));
   EXPECT_EQ(run.code, 42) << run.error;
   EXPECT_EQ(times(run.output, " goes behind "), 2u) << run.output;
   const size_t at = run.output.find(" goes behind ");
@@ -132,7 +119,7 @@ TEST(LaunchFaults, SlowAProgramThatIsToldToGoEndsWith42) {
 TEST(LaunchFaults, ThreadsAreTheCoresSharedOutOrThoseOfItsMask) {
   const auto says = [](int cores, const std::string& mask, int threads, int of) {
     const Outcome run = call_shell(
-        cat("SAID_CORES=", cores, " ", launch_words(1, "", mask + fault_words("says its threads"))));
+        cat("SAID_CORES=", cores, " ", launch_words(1, "", mask + program_words("says its threads"))));
     EXPECT_TRUE(run.output.ends_with(cat("\nthreads: ", threads, " of ", of, "\n"))) << cores << run.output;
   };
   const int all = default_threads();
@@ -143,7 +130,7 @@ TEST(LaunchFaults, ThreadsAreTheCoresSharedOutOrThoseOfItsMask) {
 }
 
 TEST(LaunchFaults, SlowAFaultOfChaosComesOnce) {
-  const Outcome run = call_shell(launch_words(2, "--chaos stop:1@step3:0.3s", fault_words("fits twice")));
+  const Outcome run = call_shell(launch_words(2, "--chaos stop:1@step3:0.3s", program_words("fits twice")));
   EXPECT_EQ(run.code, 0) << run.error;
 }
 
@@ -183,15 +170,14 @@ TEST(LaunchFaults, ABadNumberOfThreadsIsASentence) {
 }
 
 TEST(LaunchFaults, SlowSignalsThatNobodyLooksForEndTheRun) {
-  const Outcome run = told_to_end(launch_words(2, "", fault_words("loop")));
+  const Outcome run = told_to_end(launch_words(2, "", program_words("loop")));
   EXPECT_EQ(run.code, 128 + SIGTERM) << run.error;
 }
 
 // Rank 0 waits for one that the signal ends.
 TEST(LaunchFaults, SlowARunThatIsToldToEndBeforeItsFirstStepIsNoFailure) {
   const std::string train = worker_words(folder_to_launch("launch-faults-told"));
-  const Outcome run = told_to_end(launch_words(
-      2, "--restarts 3", shell_words(cat("[ $ESPALIER_RANK = 1 ] && exec sleep 60; exec ", train))));
+  const Outcome run = told_to_end(launch_words(2, "--restarts 3", but_on(1, "exec sleep 60", train)));
   EXPECT_EQ(run.code, 128 + SIGTERM) << run.error;
   EXPECT_EQ(times(run.error, "espalier launch: rank 1"), 0u) << run.error;
   EXPECT_EQ(times(run.error, "start again"), 0u) << run.error;
@@ -262,9 +248,7 @@ TEST(LaunchFaults, RanksThatReadOtherTablesAreTold) {
   const std::string elsewhere = folder_to_launch("launch-faults-table-2");
   write_file(elsewhere + "/table.csv", other);
   const Outcome run =
-      call_shell(launch_words(3, "",
-                              shell_words(cat("[ $ESPALIER_RANK = 2 ] && exec ", worker_words(elsewhere),
-                                              "; exec ", worker_words(folder)))));
+      call_shell(launch_words(3, "", but_on(2, cat("exec ", worker_words(elsewhere)), worker_words(folder))));
   EXPECT_EQ(run.code, 43);
   EXPECT_EQ(times(run.error, "ranks do not run the same: hash of the rows is "), 1u) << run.error;
   EXPECT_EQ(times(run.error, " on rank 2 (verdict "), 1u) << run.error;
@@ -272,14 +256,14 @@ TEST(LaunchFaults, RanksThatReadOtherTablesAreTold) {
 
 // Each rank says it, the launcher, and once more it in the last lines of the odd one.
 TEST(LaunchFaults, RanksThatValidateOnOtherRowsAreTold) {
-  const Outcome run = call_shell(launch_words(3, "", fault_words("validates on others")));
+  const Outcome run = call_shell(launch_words(3, "", program_words("validates on others")));
   EXPECT_EQ(run.code, 43);
   EXPECT_EQ(times(run.error, "ranks do not run the same: hash of the validation rows is "), 5u) << run.error;
   EXPECT_EQ(times(run.error, " on rank 1 (verdict "), 5u) << run.error;
 }
 
 TEST(LaunchFaults, SlowWhoIsBehindItsFitIsInNoStepOfIt) {
-  const Outcome run = call_shell(launch_words(2, "", fault_words("evaluates alone")));
+  const Outcome run = call_shell(launch_words(2, "", program_words("evaluates alone")));
   EXPECT_EQ(run.code, 43);
   EXPECT_EQ(times(run.error, " after step 2 while rank 0 is in step 2"), 2u) << run.error;
 }

@@ -14,8 +14,8 @@
 
 #include "base/shell_words.h"
 #include "cli/beside_test.h"
+#include "cli/engines_test.h"
 #include "cli/launched_test.h"
-#include "comm/wire_module.h"
 
 namespace espalier::cli {
 namespace {
@@ -93,7 +93,7 @@ struct LongRun {
 class LaunchHosts : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::string why; !has_wire("gloo", &why)) GTEST_SKIP() << why;
+    if (const std::string why = missing_engine({"gloo"}); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

@@ -49,8 +49,7 @@ void expect_sentence(const std::string& words, int code, const std::string& sent
 TEST(LaunchPlaces, SlowMemoryThatIsNotThereIsASentence) {
   const std::string folder = folder_to_launch("launch-memory", 96, kManyUnits);
   const auto of_rank = [&](const std::string& limit) {
-    return launch_words(
-        2, "", shell_words(cat("[ $ESPALIER_RANK = 1 ] && ulimit ", limit, "; exec ", worker_words(folder))));
+    return launch_words(2, "", but_on(1, cat("ulimit ", limit), worker_words(folder)));
   };
   // Units of 512 bytes in sh: the file that a rank shares may not have as many as it needs.
   expect_sentence(of_rank("-f 2048"), 43, " of shared memory: its file may have 1048576 bytes (ulimit -f)");

@@ -7,6 +7,7 @@
 #include <regex>
 #include <thread>
 
+#include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
 #include "comm/control_client.h"
 #include "espalier/espalier.h"
@@ -101,23 +102,7 @@ const std::map<std::string, std::function<void()>> kPrograms = {
      }}};
 
 TEST(LaunchSentences, DISABLED_Program) {
-  const char* const name = std::getenv("LAUNCHED_PROGRAM");
-  if (!name) GTEST_SKIP() << "it is no rank";
-  int code = 0;
-  try {
-    kPrograms.at(name)();
-  } catch (const Error& error) {
-    // As the command does.
-    // In one piece: ranks share the stream.
-    std::cerr << cat(error.message(), " [", error.rule(), "]\n");
-    code = 1;
-  }
-  ::_exit(code);
-}
-
-std::string program_words(const std::string& name) {
-  return cat("env LAUNCHED_PROGRAM=\"", name, "\" ", std::filesystem::read_symlink("/proc/self/exe").string(),
-             " --gtest_also_run_disabled_tests --gtest_filter=LaunchSentences.DISABLED_Program");
+  run_named_program([](const std::string& name) { kPrograms.at(name)(); });
 }
 
 // The cells of the table's first column.
@@ -190,31 +175,28 @@ TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
       folder + "/synchronized.toml",
       "[data]\nfile = \"table.csv\"\nlabel = \"label\"\n[[model.layers]]\ntype = \"BatchNormalization\"\n"
       "synchronized = true\n");
-  const auto but_of = [&](int rank, const std::string& instead, const std::string& program) {
-    return shell_words(cat("[ $ESPALIER_RANK = ", rank, " ] && ", instead, "; exec ", program));
-  };
   const std::vector<std::string> runs = {
       launch_words(4, "--chaos kill:2@step4", train),
       launch_words(4, "--chaos throw:0@step9", train),
       launch_words(4, "--chaos exit:3@step2", train),
       launch_words(3, "--chaos stop:1@step15:30s", program_words("slow")),
       launch_words(3, "--stall-after 3s", program_words("stall")),
-      launch_words(2, "--stall-after 3s", but_of(0, "exec sleep 60", train)),
-      launch_words(3, "", but_of(2, cat("exec ", train, " --lr 0.02"), train)),
+      launch_words(2, "--stall-after 3s", but_on(0, "exec sleep 60", train)),
+      launch_words(3, "", but_on(2, cat("exec ", train, " --lr 0.02"), train)),
       launch_words(4, "", program_words("other calls")),
-      launch_words(3, "", but_of(1, cat("exec ", program_words("slow")), train)),
+      launch_words(3, "", but_on(1, cat("exec ", program_words("slow")), train)),
       launch_words(3, "", program_words("other rows")),
       launch_words(3, "", program_words("other bits")),
       launch_words(2, "", program_words("own rows")),
-      launch_words(2, "", but_of(1, "ulimit -f 2048", worker_words(large))),
+      launch_words(2, "", but_on(1, "ulimit -f 2048", worker_words(large))),
       cat("ESPALIER_RANK=0 ", train),
       launch_words(3, "", program_words("closes")),
-      launch_words(2, "", but_of(1, "export ESPALIER_CONTROL=unix:@nobody", train)),
+      launch_words(2, "", but_on(1, "export ESPALIER_CONTROL=unix:@nobody", train)),
       launch_words(2, "", program_words("twice")),
       launch_words(2, "", cat(train, " --data - < ", folder, "/table.csv")),
       cat(build_folder(), "/espalier train ", folder, "/synchronized.toml --deterministic --model ", folder,
           "/model"),
-      launch_words(2, "", but_of(1, program_words("stranger"), train)),
+      launch_words(2, "", but_on(1, program_words("stranger"), train)),
   };
   const std::vector<std::string> cells = sentences_of_page();
   ASSERT_EQ(cells.size(), runs.size()) << "a row of the page, and a run that says it";

@@ -1,23 +1,16 @@
 // Where a rank is that does not go on: one that hangs there, by real runs.
-#include <unistd.h>
-
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <regex>
 #include <thread>
 
+#include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier::cli {
 namespace {
 
-// "RANK:PLACE" in the environment.
-bool hangs_at(const std::string& place, const Strategy& workers) {
-  const char* const where = std::getenv("HANGS_AT");
-  return where && where == cat(workers.worker(), ":", place);
-}
 void hang() { std::this_thread::sleep_for(std::chrono::hours(1)); }
 
 // Sixteen rows, three batches a pass, of which the last is smaller; the second one does not come.
@@ -48,11 +41,11 @@ struct SlowLayer final : Layer {
   const int64_t rows_;
 };
 
-// Two epochs of three steps.
-void fit_few() {
+// Two epochs of three steps; hangs at "RANK:PLACE".
+void fit_few(const std::string& hangs_at) {
   const strategy::MultiWorkerMirrored workers;
   const auto scope = workers.scope();
-  const auto hangs = [&](const char* place) { return hangs_at(place, workers); };
+  const auto hangs = [&](const char* place) { return hangs_at == cat(workers.worker(), ":", place); };
   const std::string folder = std::getenv("HANGS_IN");
   bool in_trace = hangs("trace") || hangs("trace of the last");
   Sequential model{SlowLayer(&in_trace, hangs("trace of the last") ? 2 : -1), Dense({.units = 1})};
@@ -80,25 +73,12 @@ void fit_few() {
                                        .callbacks = {calls, ModelCheckpoint({.path = folder + "/saved"})}});
 }
 
-TEST(LaunchStages, DISABLED_Program) {
-  if (!std::getenv("HANGS_AT")) GTEST_SKIP() << "it is no rank";
-  int code = 0;
-  try {
-    fit_few();
-  } catch (const Error& error) {
-    std::cerr << cat(error.message(), "\n");
-    code = 1;
-  }
-  ::_exit(code);
-}
+TEST(LaunchStages, DISABLED_Program) { run_named_program(fit_few); }
 
 Outcome run_that_hangs(const std::string& at) {
   const std::string folder = fresh_folder("launch-stages");
   return call_shell(
-      launch_words(2, "--stall-after 3s",
-                   cat("env HANGS_AT=\"", at, "\" HANGS_IN=", folder, " ",
-                       std::filesystem::read_symlink("/proc/self/exe").string(),
-                       " --gtest_also_run_disabled_tests --gtest_filter=LaunchStages.DISABLED_Program")));
+      launch_words(2, "--stall-after 3s", cat("env HANGS_IN=", folder, " ", program_words(at))));
 }
 
 TEST(LaunchStages, SlowARankThatHangsIsNamedWithItsPlace) {

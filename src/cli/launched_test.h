@@ -33,6 +33,14 @@ inline std::string weights_hash(const std::string& model) {
   return sha256_of(posix_env().read_file(model + "/weights.safetensors"));
 }
 
+// The weights that one device learns of the plan of `folder`.
+inline std::string one_device_hash(const std::string& folder) {
+  const Outcome run =
+      call_command(cat("train ", folder, "/plan.toml --deterministic --force --model ", folder, "/one"));
+  EXPECT_EQ(run.code, 0) << run.error;
+  return weights_hash(folder + "/one");
+}
+
 // The words that train the plan of `folder` as a worker.
 inline std::string worker_words(const std::string& folder, const std::string& flags = "") {
   return cat(build_folder(), "/espalier train ", folder, "/plan.toml --strategy multiworker --force --model ",
@@ -46,5 +54,10 @@ inline std::string launch_words(int ranks, const std::string& flags, const std::
 
 // `script` as a word of sh. It has no single quotes.
 inline std::string shell_words(const std::string& script) { return cat("sh -c '", script, "'"); }
+
+// `program`, on one rank behind `instead`, which may be an exec.
+inline std::string but_on(int rank, const std::string& instead, const std::string& program) {
+  return shell_words(cat("[ $ESPALIER_RANK = ", rank, " ] && ", instead, "; exec ", program));
+}
 
 }  // namespace espalier::cli

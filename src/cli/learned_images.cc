@@ -11,7 +11,7 @@
 namespace espalier::cli {
 namespace {
 
-// The places of those of images that the model has not learned from.
+// The places of those of images that the model was not trained on.
 std::vector<int64_t> unlearned(const LoadedModel& model, const std::string& path,
                                const std::vector<uint64_t>& hashes) {
   const std::vector<uint64_t> learned =
@@ -27,21 +27,22 @@ void warn_of_learned(int64_t learned, int64_t images, const std::string& data, c
   const std::string which = learned < images ? cat(learned, " of the ", images, " images")
                             : images == 1    ? std::string("the one image")
                                              : cat("all ", images, " images");
-  if (learned) results.warn({cat("the model learned from ", which, " of ", data, ": others may fare worse")});
+  if (learned)
+    results.warn({cat("the model was trained on ", which, " of ", data, ": others may fare worse")});
 }
 
 }  // namespace
 
-Examples judging_images(const LoadedModel& model, const std::string& path, const std::string& data,
-                        const HashedExamples& images, bool all, const Results& results) {
+Examples images_to_evaluate(const LoadedModel& model, const std::string& path, const std::string& data,
+                            const HashedExamples& images, bool all, const Results& results) {
   const std::vector<int64_t> rows = unlearned(model, path, images.hashes);
   const int64_t left = std::ssize(rows), learned = images.rows() - left;
   if (learned == 0 || all || left == 0) {
     warn_of_learned(learned, images.rows(), data, results);
     return images;
   }
-  std::fputs(cat("note: the model learned from ", learned, " of these images: the other ",
-                 left == 1 ? "one judges" : cat(left, " judge"), "; --all-rows takes all\n")
+  std::fputs(cat("note: the model was trained on ", learned, " of these images: only the other ",
+                 left == 1 ? "one is evaluated" : cat(left, " are evaluated"), "; --all-rows takes all\n")
                  .c_str(),
              stderr);
   const Tensor places = Tensor::of(rows);

@@ -1,4 +1,4 @@
-// Which images may judge a model: those that it has not learned from, wherever they lie.
+// Which images a model is evaluated on: those that it was not trained on, wherever they lie.
 #include <algorithm>
 #include <filesystem>
 
@@ -23,8 +23,9 @@ struct LearnedImages : PicturesTest {
     folder = fs::absolute(folder).string();
     model = folder + "/model";
   }
-  // Rows that judge, and what is said of them.
-  int64_t judged_by(const std::string& data, std::string* said, std::vector<std::string> more = {}) const {
+  // Evaluated rows, and what is said of them.
+  int64_t evaluated_rows(const std::string& data, std::string* said,
+                         std::vector<std::string> more = {}) const {
     more.insert(more.begin(), {model, data});
     return json(add_evaluate, more, said)["rows"];
   }
@@ -40,10 +41,11 @@ struct LearnedImages : PicturesTest {
   Outcome verified() const { return call_command(cat("lineage ", model, " --verify")); }
 };
 
-constexpr const char* kOthersJudge =
-    "note: the model learned from 32 of these images: the other 8 judge; --all-rows takes all\n";
+constexpr const char* kOthersAreEvaluated =
+    "note: the model was trained on 32 of these images: only the other 8 are evaluated; --all-rows takes "
+    "all\n";
 
-TEST_F(LearnedImages, ThoseThatWereKeptApartJudgeHoweverTheirPlaceIsSpelled) {
+TEST_F(LearnedImages, TestImagesAreEvaluatedHoweverTheirPlaceIsSpelled) {
   step_into_place();
   const std::string data = squares();
   const auto kept = trained(data, model);
@@ -51,11 +53,11 @@ TEST_F(LearnedImages, ThoseThatWereKeptApartJudgeHoweverTheirPlaceIsSpelled) {
   fs::current_path(folder + "/elsewhere");
   for (const std::string& spelled : {data, std::string("../squares"), data + "/../squares/"}) {
     std::string said;
-    const auto judged = json(add_evaluate, {model, spelled}, &said);
-    EXPECT_EQ(said, kOthersJudge) << spelled;
-    EXPECT_EQ(judged["rows"], 8) << spelled;
-    EXPECT_EQ(judged["confusion"], kept["confusion"]) << spelled;
-    EXPECT_EQ(judged["warnings"], nlohmann::json::array()) << spelled;
+    const auto scored = json(add_evaluate, {model, spelled}, &said);
+    EXPECT_EQ(said, kOthersAreEvaluated) << spelled;
+    EXPECT_EQ(scored["rows"], 8) << spelled;
+    EXPECT_EQ(scored["confusion"], kept["confusion"]) << spelled;
+    EXPECT_EQ(scored["warnings"], nlohmann::json::array()) << spelled;
   }
   const std::string text = call_verb(add_evaluate, {model, data});
   EXPECT_NE(text.find(" on 8 images\n"), std::string::npos) << text;
@@ -70,11 +72,11 @@ TEST_F(LearnedImages, ACopyOfTheFolderIsNotNew) {
   for (const auto& entry : fs::directory_iterator(data + "/blue"))
     fs::copy(entry.path(), cat(copy, "/blue/other-", entry.path().filename().string()));
   std::string said;
-  EXPECT_EQ(judged_by(copy, &said), 8);
-  EXPECT_EQ(said, kOthersJudge);
+  EXPECT_EQ(evaluated_rows(copy, &said), 8);
+  EXPECT_EQ(said, kOthersAreEvaluated);
 }
 
-TEST_F(LearnedImages, OtherImagesInAFolderOfTheSameNameAllJudge) {
+TEST_F(LearnedImages, OtherImagesInAFolderOfTheSameNameAreAllEvaluated) {
   const std::string data = squares();
   trained(data, model);
   fs::remove_all(data);
@@ -83,37 +85,39 @@ TEST_F(LearnedImages, OtherImagesInAFolderOfTheSameNameAllJudge) {
     write_png(cat(data, "/blue/0", i, ".png"), square(false, 50 + i, 12, 16));
   }
   std::string said;
-  EXPECT_EQ(judged_by(data, &said), 10);
+  EXPECT_EQ(evaluated_rows(data, &said), 10);
   EXPECT_EQ(said, "");
-  EXPECT_EQ(judged_by(data, &said, {"--all-rows"}), 10);
+  EXPECT_EQ(evaluated_rows(data, &said, {"--all-rows"}), 10);
   EXPECT_EQ(said, "");
 }
 
-TEST_F(LearnedImages, AllJudgeWhereThatIsWantedAndWhereNoneIsNew) {
+TEST_F(LearnedImages, AllAreEvaluatedWhereThatIsWantedAndWhereNoneIsNew) {
   const std::string data = squares();
   trained(data, model);
   std::string said;
-  EXPECT_EQ(judged_by(data, &said, {"--all-rows"}), 40);
-  EXPECT_EQ(said, cat("warning: the model learned from 32 of the 40 images of ", data,
+  EXPECT_EQ(evaluated_rows(data, &said, {"--all-rows"}), 40);
+  EXPECT_EQ(said, cat("warning: the model was trained on 32 of the 40 images of ", data,
                       ": others may fare worse\n"));
-  // The first of each class has not judged.
+  // The first of each class is no test image.
   const std::string one = folder + "/one";
   fs::create_directories(one + "/red");
   fs::copy(data + "/red/00.jpg", one + "/red/00.jpg");
-  EXPECT_EQ(judged_by(one, &said), 1);
-  EXPECT_EQ(said, cat("warning: the model learned from the one image of ", one, ": others may fare worse\n"));
+  EXPECT_EQ(evaluated_rows(one, &said), 1);
+  EXPECT_EQ(said,
+            cat("warning: the model was trained on the one image of ", one, ": others may fare worse\n"));
   fs::copy(data + "/red/01.jpg", one + "/red/01.jpg");
-  EXPECT_EQ(judged_by(one, &said), 2);
-  EXPECT_EQ(said, cat("warning: the model learned from all 2 images of ", one, ": others may fare worse\n"));
+  EXPECT_EQ(evaluated_rows(one, &said), 2);
+  EXPECT_EQ(said,
+            cat("warning: the model was trained on all 2 images of ", one, ": others may fare worse\n"));
 }
 
 TEST_F(LearnedImages, DigitsAreToldByTheirPixelsToo) {
   const std::string data = digits();
   call_verb(add_train, {"--data", data, "--epochs", "1", "--model", model});
   std::string said;
-  EXPECT_EQ(judged_by(data, &said), 8);
-  EXPECT_EQ(said, kOthersJudge);
-  EXPECT_EQ(judged_by(data, &said, {"--all-rows"}), 40);
+  EXPECT_EQ(evaluated_rows(data, &said), 8);
+  EXPECT_EQ(said, kOthersAreEvaluated);
+  EXPECT_EQ(evaluated_rows(data, &said, {"--all-rows"}), 40);
   // As IDX files, in another order, with some that are new.
   const auto header = [](char rank, std::initializer_list<char> sizes) {
     std::string out{0, 0, 8, rank};
@@ -129,8 +133,8 @@ TEST_F(LearnedImages, DigitsAreToldByTheirPixelsToo) {
   fs::create_directories(idx);
   write_file(idx + "/images-idx3-ubyte", images);
   write_file(idx + "/labels-idx1-ubyte", labels);
-  EXPECT_EQ(judged_by(idx, &said), 10);
-  EXPECT_EQ(judged_by(digits(40), &said), 40);
+  EXPECT_EQ(evaluated_rows(idx, &said), 10);
+  EXPECT_EQ(evaluated_rows(digits(40), &said), 40);
   EXPECT_EQ(said, "");
 }
 
@@ -142,7 +146,7 @@ TEST_F(LearnedImages, PartOfAFileOfDigitsHasThePixelsOfTheWhole) {
   std::string said;
   const std::string part =
       write_file(folder + "/part.csv", text.substr(0, text.rfind('\n', text.size() - 2) + 1));
-  EXPECT_EQ(judged_by(part, &said), 7) << "none is bright here, which the model's file had";
+  EXPECT_EQ(evaluated_rows(part, &said), 7) << "none is bright here, which the model's file had";
 }
 
 // Resizing rounds as the processor computes.
@@ -158,24 +162,24 @@ TEST_F(LearnedImages, AModelOfNoEpochHasLearnedFromNone) {
   const std::string data = squares();
   call_verb(add_train, {"--data", data, "--model", model, "--epochs", "0"});
   std::string said;
-  EXPECT_EQ(judged_by(data, &said), 40);
+  EXPECT_EQ(evaluated_rows(data, &said), 40);
   EXPECT_EQ(said, "");
 }
 
-TEST_F(LearnedImages, AModelThatDoesNotSayIsJudgedByAll) {
+TEST_F(LearnedImages, AModelThatDoesNotSayIsEvaluatedOnAll) {
   const std::string data = squares();
   trained(data, model);
   drop_checksums(model);
   write_file(model + "/learned.txt", "");
   std::string said;
-  EXPECT_EQ(judged_by(data, &said), 40);
+  EXPECT_EQ(evaluated_rows(data, &said), 40);
   const std::string description = posix_env().read_file(model + "/model.json");
   auto edited = nlohmann::json::parse(description);
   auto& files = edited["files"];
   files.erase(std::ranges::find(files, "learned.txt"));
   write_file(model + "/model.json", edited.dump());
   fs::remove(model + "/learned.txt");
-  EXPECT_EQ(judged_by(data, &said), 40);
+  EXPECT_EQ(evaluated_rows(data, &said), 40);
   EXPECT_EQ(said, "");
 }
 
@@ -205,12 +209,12 @@ TEST_F(LearnedImages, AQuantizedModelKnowsThemAsWell) {
   fs::copy(data, copy, fs::copy_options::recursive);
   std::string said;
   call_verb(add_quantize, {model, "--calibrate", copy, "--out", small}, "", &said);
-  EXPECT_NE(said.find(cat("warning: the model learned from 32 of the 40 images of ", copy,
+  EXPECT_NE(said.find(cat("warning: the model was trained on 32 of the 40 images of ", copy,
                           ": others may fare worse\n")),
             std::string::npos)
       << said;
   EXPECT_EQ(json(add_evaluate, {small, data}, &said)["rows"], 8);
-  EXPECT_EQ(said, kOthersJudge);
+  EXPECT_EQ(said, kOthersAreEvaluated);
   call_verb(add_quantize, {model, "--calibrate", copy, "--out", small});
 }
 

@@ -45,7 +45,7 @@ int64_t count_alike(const std::vector<uint64_t>& hashes, std::vector<uint64_t> o
 void warn_of_learned_rows(const TableModel& saved, const std::string& path, const std::string& data,
                           const Tensor& inputs, const Results& results) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
-  if (!lineage || lineage->stop == 0 || !saved.model.has_file(kLearnedFile)) return;
+  if (!lineage || lineage->validation_rows == 0 || !saved.model.has_file(kLearnedFile)) return;
   const std::vector<uint64_t> learned = learned_hashes(saved.model.file(kLearnedFile), path, "model.lineage");
   // Of a sample only rows below its last hash can be told.
   const uint64_t most = learned.size() < kMostHashes ? std::numeric_limits<uint64_t>::max() : learned.back();
@@ -55,13 +55,15 @@ void warn_of_learned_rows(const TableModel& saved, const std::string& path, cons
     ++told;
     known += std::ranges::binary_search(learned, hash);
   }
-  const auto stop = static_cast<double>(lineage->stop), alike = static_cast<double>(lineage->alike);
-  const double share = known / std::max(told, 1.0), by_chance = alike / stop;
-  const double pooled = (known + alike) / (told + stop);
+  const auto validation = static_cast<double>(lineage->validation_rows),
+             alike = static_cast<double>(lineage->alike);
+  const double share = known / std::max(told, 1.0), by_chance = alike / validation;
+  const double pooled = (known + alike) / (told + validation);
   constexpr double kLeast = 0.1, kDeviations = 4;
-  const double chance = kDeviations * std::sqrt(pooled * (1 - pooled) * (1 / std::max(told, 1.0) + 1 / stop));
+  const double chance =
+      kDeviations * std::sqrt(pooled * (1 - pooled) * (1 / std::max(told, 1.0) + 1 / validation));
   if (share - by_chance <= std::max(kLeast, chance)) return;
-  results.warn({cat("the model learned from rows like ", percent(share, 0), " of those of ", data,
+  results.warn({cat("the model was trained on rows like ", percent(share, 0), " of those of ", data,
                     by_chance > 0 ? cat(", where ", percent(by_chance, 0), " would be alike by chance") : "",
                     ": what they say of it is too good")});
 }

@@ -1,4 +1,4 @@
-// Which rows of a table a model learned from, told by what they are to it: in whatever file and order they
+// Which rows of a table a model was trained on, told by what they are to it: in whatever file and order they
 // lie, and however their cells are written.
 #pragma once
 

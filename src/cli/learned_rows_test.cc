@@ -53,7 +53,7 @@ TEST_F(LearnedRows, AreKnownInAnotherOrderAndWithCellsChanged) {
   std::vector<std::string> shuffled = rows;
   std::ranges::shuffle(shuffled, std::mt19937(3));
   const std::string said = warned(shuffled);
-  EXPECT_NE(said.find("the model learned from rows like 72 % of those of "), std::string::npos) << said;
+  EXPECT_NE(said.find("the model was trained on rows like 72 % of those of "), std::string::npos) << said;
   EXPECT_NE(said.find(kTooGood), std::string::npos) << said;
   std::vector<std::string> changed = rows;
   changed[17] = "-1,-1,Bonn,no\n";
@@ -76,9 +76,10 @@ TEST_F(LearnedRows, ASampleOfManyTellsTheShare) {
   std::vector<std::string> mixed = learned_people(20000, 100000, 6);
   std::copy_n(rows.begin(), 10000, mixed.begin());
   const std::string said = warned(mixed);
-  const size_t at = said.find("learned from rows like ");
+  const std::string before = "trained on rows like ";
+  const size_t at = said.find(before);
   ASSERT_NE(at, std::string::npos) << said;
-  EXPECT_NEAR(std::stoi(said.substr(at + 23)), 36, 3) << said;  // 72 % of the half
+  EXPECT_NEAR(std::stoi(said.substr(at + before.size())), 36, 3) << said;  // 72 % of the half
 }
 
 // Where columns have few values, rows are alike by chance: no alarm, over many samples.

@@ -22,7 +22,7 @@ struct LineageRun {
   Results results;
 };
 
-// What a file is today, held against what it was when a model learned from it.
+// What a file is today, held against what it was when a model was trained on it.
 enum class Today { kSame, kChanged, kAbsent, kUnknown };
 Today today(const DataSource& source) {
   if (source.sha256.empty()) return Today::kUnknown;
@@ -68,7 +68,7 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
   const std::string description = posix_env().read_file(run.model + "/model.json");
   std::error_code none;
   const bool there = source.place != "-" && std::filesystem::exists(source.place, none);
-  const int64_t kept = source.learn + source.judge,
+  const int64_t kept = source.train_rows + source.test_rows,
                 found = run.verify && there ? count_images(source.place) : kept;
   const Today state = !there ? Today::kAbsent : found != kept ? Today::kChanged : Today::kUnknown;
   if (run.results.json) {
@@ -78,7 +78,7 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
     if (!source.origin.empty()) body["data"]["origin"] = source.origin;
     if (run.verify) body["data"]["today"] = name(state);
     if (run.verify && there) body["data"]["today_images"] = found;
-    body["split"] = {{"seed", source.seed}, {"learn", source.learn}, {"judge", source.judge}};
+    body["split"] = {{"seed", source.seed}, {"learn", source.train_rows}, {"judge", source.test_rows}};
     run.results.write_json("lineage", body);
   } else {
     std::string text =
@@ -94,8 +94,8 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
                                  : cat(lineage_text(state, source.place),
                                        there ? cat(", ", found, found == 1 ? " image" : " images") : "")));
     }
-    run.results.write(text + headed_line("images", cat(source.learn, " learned, ", source.judge,
-                                                       " judged, seed ", source.seed)));
+    run.results.write(text + headed_line("images", cat(source.train_rows, " training, ", source.test_rows,
+                                                       " test, seed ", source.seed)));
   }
   if (there)
     run.results.suggest({"evaluate", run.model, source.place});
@@ -112,7 +112,7 @@ void lineage(const LineageRun& run) {
       return lineage_of_images(run, *images);
   }
   if (!found) {
-    throw ValueError("model.lineage", cat(run.model, " says nothing of the data that it learned from"),
+    throw ValueError("model.lineage", cat(run.model, " says nothing of the data that it was trained on"),
                      "train it with `espalier train`");
   }
   std::vector<std::pair<const char*, const DataSource*>> sources = {{"data", &found->data}};
@@ -135,12 +135,12 @@ void lineage(const LineageRun& run) {
   if (!found->environment.empty()) body["schema"]["environment"] = found->environment;
   body["split"] = {{"kind", found->split},
                    {"seed", found->seed},
-                   {"learn", found->learn},
-                   {"stop", found->stop},
-                   {"judge", found->judge}};
-  text += headed_line("rows", cat(found->learn, " learned, ", found->stop, " said when to stop, ",
-                                  found->test ? *found->test->rows : found->judge, " judged: ", found->split,
-                                  ", seed ", found->seed));
+                   {"learn", found->train_rows},
+                   {"stop", found->validation_rows},
+                   {"judge", found->test_rows}};
+  text += headed_line("rows", cat(found->train_rows, " training, ", found->validation_rows, " validation, ",
+                                  found->test ? *found->test->rows : found->test_rows,
+                                  " test: ", found->split, ", seed ", found->seed));
   if (run.results.json)
     run.results.write_json("lineage", body);
   else
@@ -156,7 +156,7 @@ constexpr const char* kLineageExamples =
 Example:
   espalier lineage model/ --verify
       exit code 1 when a file holds other bytes than it did when the model
-      learned from it, 3 when one cannot be found; of images 1 when their
+      was trained on it, 3 when one cannot be found; of images 1 when their
       number is another, else 3: what each holds is not compared)";
 
 }  // namespace

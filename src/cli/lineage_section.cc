@@ -53,16 +53,16 @@ PageSection lineage_section(const std::vector<NamedFile>& files, const std::stri
   Html facts = element("p", cat("Espalier ", kVersion, "."));
   if (!model.empty()) {
     if (const std::optional<Lineage> lineage = read_lineage(load_model(model), model)) {
-      add("learned from", lineage->data);
-      if (lineage->test) add("judged it in training", *lineage->test);
-      if (lineage->schema) add("its rows were as it says", *lineage->schema);
+      add("training data", lineage->data);
+      if (lineage->test) add("test data of the training", *lineage->test);
+      if (lineage->schema) add("schema of the training", *lineage->schema);
       facts +=
-          element("p", cat("Of ", grouped(*lineage->data.rows), " rows of ", source_name(lineage->data.file),
-                           " the model learned from ", grouped(lineage->learn), ", ", grouped(lineage->stop),
-                           " said when to stop and ", grouped(lineage->judge),
-                           " were kept apart: ", lineage->split, ", seed ", lineage->seed, "."));
+          element("p", cat("Of the training data, ", grouped(*lineage->data.rows),
+                           " rows: ", grouped(lineage->train_rows), " training, ",
+                           grouped(lineage->validation_rows), " validation and ", grouped(lineage->test_rows),
+                           " test rows; split: ", lineage->split, ", seed ", lineage->seed, "."));
     } else {
-      facts += element("p", "The model says nothing of the data that it learned from.");
+      facts += element("p", "The model says nothing of the data that it was trained on.");
     }
   }
   return {"lineage", "Lineage", drawn(table) + facts};

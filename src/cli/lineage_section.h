@@ -11,7 +11,7 @@
 namespace espalier::cli {
 
 struct NamedFile {
-  std::string what;  // "judged"
+  std::string what;  // "evaluated"
   std::string path;  // of a stream nothing more is known
 };
 // A table of these files by content, and of those that the model at `model` ("" for none) comes from.

@@ -1,4 +1,4 @@
-// Where a model comes from, which rows may judge it, and the way from a raw file to a page.
+// Where a model comes from, which rows it is evaluated on, and the way from a raw file to a page.
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -75,7 +75,7 @@ TEST_F(Lineage, FilesAreToldByTheirContent) {
             Json({{"kind", "random"}, {"seed", 3}, {"learn", 288}, {"stop", 32}, {"judge", 80}}));
   const std::string text = call_verb(add_lineage, {model});
   for (const char* part :
-       {"people.csv, 400 rows", "licence CC BY 4.0", "288 learned, 32 said when to stop, 80"})
+       {"people.csv, 400 rows", "licence CC BY 4.0", "288 training, 32 validation, 80 test"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
 
   EXPECT_EQ(verify(), 0);
@@ -107,20 +107,20 @@ TEST_F(Lineage, NamesTheSchemaOfTheRows) {
   EXPECT_EQ(verify(), 1);
 }
 
-TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
+TEST_F(Lineage, OfTheTrainingFileTheTestRowsAreEvaluated) {
   const std::string data = file("people.csv", people());
   train(data);
   std::string said;
-  const Json judged = evaluated(data, {"--slice", "gender"}, &said);
-  EXPECT_NE(said.find("those 80 judge that were kept apart"), std::string::npos) << said;
+  const Json scored = evaluated(data, {"--slice", "gender"}, &said);
+  EXPECT_NE(said.find("only its 80 test rows are evaluated; --all-rows"), std::string::npos) << said;
   // Those rows in a file of their own.
   const Json alone = evaluated(file("alone.csv", people(held_out())), {"--slice", "gender"});
   for (const char* figure : {"rows", "accuracy", "log_loss", "auc", "slices", "gaps"})
-    EXPECT_EQ(judged[figure], alone[figure]) << figure;
-  EXPECT_EQ(judged["rows"], 80);
-  EXPECT_EQ(judged["warnings"], Json::array());
+    EXPECT_EQ(scored[figure], alone[figure]) << figure;
+  EXPECT_EQ(scored["rows"], 80);
+  EXPECT_EQ(scored["warnings"], Json::array());
 
-  // A quantised one has learned from the same rows.
+  // A quantised one was trained on the same rows.
   const std::string quantised = folder + "/model8";
   call_verb(add_quantize, {model, "--calibrate", data, "--out", quantised});
   EXPECT_EQ(Json::parse(call_verb(add_evaluate, {quantised, data, "--json"}))["rows"], 80);
@@ -128,7 +128,7 @@ TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
 
   const Json all = evaluated(data, {"--all-rows"}, &said);
   EXPECT_EQ(all["rows"], 400);
-  EXPECT_NE(said.find("warning: the model learned from rows of "), std::string::npos) << said;
+  EXPECT_NE(said.find("warning: the model was trained on rows of "), std::string::npos) << said;
   // The same rows under another name are the same, and other rows under this name are others.
   EXPECT_EQ(evaluated(file("copy.csv", people()))["rows"], 80);
   const std::string others = people().replace(people().find(",no"), 3, ",yes");
@@ -148,19 +148,20 @@ TEST_F(Lineage, TheTableThatTrainedIsNamedWhereGatesOnDataLackIt) {
     return at == html.npos ? "" : html.substr(at + 9, html.find('<', at) - at - 9);
   };
   EXPECT_EQ(next(file("alone.csv", people(held_out()))), data);
-  EXPECT_EQ(next(data), "train.csv") << "what is judged is not what trained";
+  EXPECT_EQ(next(data), "train.csv") << "what is evaluated is not what trained";
 }
 
 // Files that grow are the usual ones.
-TEST_F(Lineage, RowsThatCameLaterJudgeBesideThoseKeptApart) {
+TEST_F(Lineage, RowsThatCameLaterAreEvaluatedBesideTestRows) {
   const std::string data = file("people.csv", people());
   train(data);
   std::string said;
-  const Json judged =
+  const Json scored =
       evaluated(file("people.csv", people() + "Male,170.0,no\nFemale,160.0,yes\n"), {}, &said);
-  EXPECT_EQ(judged["rows"], 82);
-  EXPECT_NE(said.find("learned from the first rows of "), std::string::npos) << said;
-  EXPECT_NE(said.find("those 82 judge that were kept apart or came later, 2"), std::string::npos) << said;
+  EXPECT_EQ(scored["rows"], 82);
+  EXPECT_NE(said.find("was trained on the first rows of "), std::string::npos) << said;
+  EXPECT_NE(said.find("only its 80 test rows and 2 rows that came later are evaluated;"), std::string::npos)
+      << said;
   EXPECT_EQ(evaluated(data, {"--all-rows"})["rows"], 402);
   // One whose last row goes on is another.
   const std::string cut = people().substr(0, people().size() - 1);
@@ -185,11 +186,11 @@ TEST_F(Lineage, OfAPipeNothingMoreIsKnown) {
   EXPECT_EQ(rules.code, 0) << rules.error;
   const std::string gates = folder + "/gates.toml", page = folder + "/page.html";
   call_verb(add_check, {model, data, "--init", "--all-rows", "--out", gates});
-  const Outcome judged = call_with_pipe(
-      data, folder + "/judged",
-      cat("check --all-rows ", model, " ", folder, "/judged --gates ", gates, " --html ", page));
-  EXPECT_NE(judged.code, 124) << judged.error;
-  EXPECT_NE(posix_env().read_file(page).find("judged"), std::string::npos);
+  const Outcome checked = call_with_pipe(
+      data, folder + "/new.csv",
+      cat("check --all-rows ", model, " ", folder, "/new.csv --gates ", gates, " --html ", page));
+  EXPECT_NE(checked.code, 124) << checked.error;
+  EXPECT_NE(posix_env().read_file(page).find("evaluated"), std::string::npos);
   file("other.csv", people());
   const Outcome held = call_with_pipe(schema, folder + "/held",
                                       cat("check --all-rows ", model, " ", data, " --train ", folder,

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/beside_test.h"
+#include "cli/engines_test.h"
 #include "cli/launched_test.h"
 #include "comm/control_fd.h"
-#include "comm/wire_module.h"
 
 namespace espalier::cli {
 namespace {
@@ -158,9 +158,7 @@ class Link : public testing::Test {
   static void SetUpTestSuite() { link_ = std::make_unique<SlowLink>(); }
   static void TearDownTestSuite() { link_.reset(); }
   void SetUp() override {
-    for (const char* engine : {"gloo", "mpi"}) {
-      if (std::string why; !has_wire(engine, &why)) GTEST_SKIP() << why;
-    }
+    if (const std::string why = missing_engine(); !why.empty()) GTEST_SKIP() << why;
     if (!link_->why().empty()) GTEST_SKIP() << link_->why();
     link_->say("mend");
   }
@@ -181,14 +179,12 @@ class Link : public testing::Test {
   static void expect_same(const LinkRun& run, const std::string& words, const std::string& engine) {
     SCOPED_TRACE(words);
     const std::string& folder = run.folder();
-    const Outcome one =
-        call_command(cat("train ", folder, "/plan.toml --deterministic --force --model ", folder, "/one"));
-    ASSERT_EQ(one.code, 0) << one.error;
+    const std::string wanted = one_device_hash(folder);
     const int64_t first = sent_by(link_->first()), second = sent_by(link_->second());
     const Outcome two = call_shell(words);
     ASSERT_EQ(two.code, 0) << two.error << run.said(0);
     EXPECT_NE((two.error + run.said(0)).find(engine), std::string::npos) << two.error << run.said(0);
-    EXPECT_EQ(weights_hash(folder + "/model"), weights_hash(folder + "/one"));
+    EXPECT_EQ(weights_hash(folder + "/model"), wanted);
     EXPECT_GE(sent_by(link_->first()) - first, kSteps * LinkRun::gradients(LinkRun::kUnits));
     EXPECT_GE(sent_by(link_->second()) - second, kSteps * LinkRun::gradients(LinkRun::kUnits));
   }

@@ -143,11 +143,11 @@ TEST_F(MissingWordsFlag, QuestionsOfTablesHearTheSchemaAndTheFlag) {
   EXPECT_EQ(call_command(cat("data validate ", all, " --missing DE,NA --schema ", required)).code, 0);
 }
 
-// Each says something else with the flag, and with the schema; of `split` other rows judge.
+// Each says something else with the flag, and with the schema; of `split` other rows are the test.
 TEST_F(MissingWordsFlag, SlowEveryVerbThatReadsCellsHearsBoth) {
   const std::string fewer = table("fewer.csv", 7, 1);
-  const std::string judge = folder + "/judge.csv",
-                    split = cat(" --replace --train ", folder, "/rest.csv --test ", judge);
+  const std::string part = folder + "/part.csv",
+                    split = cat(" --replace --train ", folder, "/rest.csv --test ", part);
   std::string ids = "id,country,y,p\n", others = ids;
   for (int i = 0; i < 40; ++i) {
     ids += cat(i, ",", i % 2 ? "NA" : "", ",", i % 2 ? "rich" : "poor", ",0.5\n");
@@ -165,8 +165,8 @@ TEST_F(MissingWordsFlag, SlowEveryVerbThatReadsCellsHearsBoth) {
         Asked{cat("data leak ", before, " --label y --json"), ""},
         Asked{cat("data skew ", before, " ", now, " --id id --json"), ""},
         Asked{cat("data bias ", train, " --sensitive country --json"), ""},
-        Asked{cat("data split ", train, " --by-group country", split), judge},
-        Asked{cat("data split ", train, " --by-group country --label y", split), judge},
+        Asked{cat("data split ", train, " --by-group country", split), part},
+        Asked{cat("data split ", train, " --by-group country --label y", split), part},
         Asked{cat("data rows ", train, " --where 'country is missing' --json"), ""},
         Asked{cat("data check ", train, " ", fewer, " --json"), ""},
         Asked{cat("evaluate --scores ", test, " --label y --score p --positive rich --slice country --json"),

@@ -85,7 +85,7 @@ TEST_F(ModelReading, GatesAskAtItsThreshold) {
   const Outcome warned = call_command(check + half);
   EXPECT_NE(
       warned.error.find("from a probability of 0.2 on, and gate \"right\" asks at 0.5: with threshold = 0.2 "
-                        "in half.toml what the model says is judged"),
+                        "in half.toml what the model says is checked"),
       std::string::npos)
       << warned.error;
 }

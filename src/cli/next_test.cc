@@ -80,7 +80,7 @@ TEST_F(Next, OfEveryCommandWorksAsItStands) {
   for (const char* arguments : {
            "train --data people.csv --label paid --epochs 3",
            "evaluate model people.csv",
-           "evaluate model people.csv --slice sex --out judged.txt",
+           "evaluate model people.csv --slice sex --out evaluated.txt",
            "check model people.csv --init --slice sex --out sex.toml",
            "check model people.csv --gates sex.toml",
            "check model people.csv --gates sex.toml --html report.html",
@@ -223,13 +223,13 @@ TEST_F(Next, OfAModelKeepsEveryFlag) {
        {"--all-rows", "--all-rows --baseline before", "--query city --where \"city is not missing\"",
         "--schema schema.pbtxt --slice sex --interval jackknife --seed 3"}) {
     std::filesystem::remove(home + "/gates.toml");
-    const std::string judged = next_of(run(cat(program, " evaluate model people.csv ", flags)));
+    const std::string evaluated = next_of(run(cat(program, " evaluate model people.csv ", flags)));
     std::istringstream words(flags);
     for (std::string word; words >> word;) {
       word.erase(std::remove(word.begin(), word.end(), '"'), word.end());
-      EXPECT_NE(judged.find(word), judged.npos) << flags << "\n" << judged;
+      EXPECT_NE(evaluated.find(word), evaluated.npos) << flags << "\n" << evaluated;
     }
-    const std::string verdict = run(next_of(run(judged)));
+    const std::string verdict = run(next_of(run(evaluated)));
     EXPECT_EQ(verdict.find("600") != verdict.npos, flags.starts_with("--all-rows")) << verdict;
   }
 }
@@ -255,11 +255,11 @@ TEST_F(Next, WhatIsNotAtHandIsInCapitals) {
 TEST_F(Next, OfTrainingOnFewRowsLeadsToGatesOfAllOfThem) {
   write_file(home + "/people.csv", people(100));
   const std::string trained = run(cat(program, " train --data people.csv --label paid --epochs 3"));
-  const std::string judged = next_of(run(next_of(trained)));
+  const std::string evaluated = next_of(run(next_of(trained)));
   const std::string gates = posix_env().read_file(home + "/gates.toml");
   EXPECT_NE(gates.find("metric = \"accuracy\""), gates.npos) << gates;
   EXPECT_EQ(gates.find("between"), gates.npos) << gates;
-  const std::string verified = next_of(run(judged)), verdict = run(verified);
+  const std::string verified = next_of(run(evaluated)), verdict = run(verified);
   EXPECT_NE(verdict.find("Verified: "), verdict.npos) << verified << "\n" << verdict;
   EXPECT_NE(next_of(verdict).find(" evaluate "), std::string::npos) << verdict;
 }

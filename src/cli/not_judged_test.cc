@@ -46,8 +46,8 @@ TEST_F(NotJudged, FewRowsAreUndecidedByDriftAndBlockedByWhatNeedsNone) {
     EXPECT_EQ(gate[0]["verdict"], rows < 20 ? "undecided" : "blocked");
     EXPECT_EQ(gate[1]["verdict"], "blocked");
     EXPECT_EQ(gate[2]["verdict"], "blocked");
-    EXPECT_NE(gate[1]["sentence"].get<std::string>().find(
-                  cat("column \"age\": ", rows, " of ", rows, " rows lie above and 0 below all that train")),
+    EXPECT_NE(gate[1]["sentence"].get<std::string>().find(cat(
+                  "column \"age\": ", rows, " of ", rows, " rows lie above and 0 below all training rows")),
               std::string::npos);
     const std::string reason = cat(rows, " rows, 20 needed");
     if (rows < 20) {
@@ -154,7 +154,7 @@ TEST_F(NotJudged, CheckAndPredictCallTheSameAFault) {
       const Outcome predict = call_command(cat("predict ", model, " ", now));
       const bool refused = predict.code == 2, warned = predict.error.find("fault: ") != std::string::npos;
       EXPECT_EQ(refused || warned, plant.fault) << plant.what << rows << predict.error;
-      if (refused) continue;  // the model cannot judge such rows, either
+      if (refused) continue;  // the model cannot take such rows, either
       const Outcome gated =
           call_command(cat("check ", model, " ", now, " --train ", train, " --gates ", gate));
       EXPECT_EQ(gated.code, plant.fault ? 1 : 0) << plant.what << rows << gated.output << gated.error;
@@ -204,12 +204,13 @@ TEST_F(NotJudged, ColumnsThatAreIgnoredDoNotPartCheckAndPredict) {
   EXPECT_LT(faults, 12);
 }
 
-TEST_F(NotJudged, AModelWithoutCountsSaysThatRowsAreNotJudged) {
+TEST_F(NotJudged, AModelWithoutCountsSaysThatRowsAreNotHeldAgainstChance) {
   const std::string train = file("train.csv", scored_rows(300, 1, "")), model = folder + "/model";
   ASSERT_EQ(call_command(cat("train --data ", train, " --label y --epochs 1 --model ", model)).code, 0);
   const std::string now = file("now.csv", scored_rows(15, 1, "Rom"));
   const auto said = [&] { return call_command(cat("predict ", model, " ", now)).error; };
-  const std::string uncounted = "the model keeps no counts of its training cells, so rows are not judged";
+  const std::string uncounted =
+      "the model keeps no counts of its training cells, so rows are not held against chance";
   EXPECT_NE(said().find("fault: column \"city\""), std::string::npos);
   EXPECT_EQ(said().find(uncounted), std::string::npos);
   drop_checksums(model);

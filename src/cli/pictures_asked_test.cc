@@ -59,9 +59,9 @@ TEST_F(PicturesAsked, ACheckpointOfImagesIsAModelOfImages) {
                  "type = \"ModelCheckpoint\"\npath = \"at-{epoch}\"\n"));
   call_verb(add_train, {plan});
   EXPECT_EQ(call_verb(add_predict, {folder + "/at-2", data}), call_verb(add_predict, {folder + "/m", data}));
-  const auto judged = json(add_evaluate, {folder + "/at-2", data});
-  EXPECT_EQ(judged["rows"], json(add_evaluate, {folder + "/m", data})["rows"]);
-  EXPECT_EQ(judged["classes"], nlohmann::json({"blue", "red"}));
+  const auto evaluated = json(add_evaluate, {folder + "/at-2", data});
+  EXPECT_EQ(evaluated["rows"], json(add_evaluate, {folder + "/m", data})["rows"]);
+  EXPECT_EQ(evaluated["classes"], nlohmann::json({"blue", "red"}));
   EXPECT_NE(call_verb(add_info, {folder + "/at-2"}).find("blue, red"), std::string::npos);
 }
 
@@ -193,7 +193,7 @@ TEST_F(PicturesAsked, LineageSaysWhatIsKeptOfImages) {
   const std::string text = call_verb(add_lineage, {model});
   for (const std::string& part : {cat(data, ", 40 images\n"),
                                   std::string("images are held against what is there by their number alone"),
-                                  std::string("licence CC0"), std::string("32 learned, 8 judged, seed 5"),
+                                  std::string("licence CC0"), std::string("32 training, 8 test, seed 5"),
                                   cat("next: espalier evaluate ", model, " ", data)})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_THROW(call_verb(add_lineage, {model, "--verify"}), Exit);
@@ -218,7 +218,7 @@ TEST_F(PicturesAsked, QuantizingOnWhatWasLearnedWarns) {
   std::string progress;
   const std::string said =
       call_verb(add_quantize, {model, "--calibrate", data, "--out", folder + "/small"}, "", &progress);
-  EXPECT_NE(progress.find("warning: the model learned from 32 of the 40 images of "), std::string::npos)
+  EXPECT_NE(progress.find("warning: the model was trained on 32 of the 40 images of "), std::string::npos)
       << progress;
   EXPECT_NE(said.find("ranges from 40 images\n"), std::string::npos) << said;
   EXPECT_NE(said.find("on 40 images, which the ranges are from\n"), std::string::npos) << said;

@@ -31,7 +31,7 @@ struct DataPlan {
   std::vector<std::string> names = {};
   std::vector<std::string> missing = ColumnOptions{}.missing;
   int64_t max_categories = ColumnOptions{}.max_categories;
-  std::string split = "random";  // or "order": the last rows judge
+  std::string split = "random";  // or "order": the last are test rows
   double test_fraction = 0.2;
   double validation_fraction = 0.1;       // of the other rows
   std::string licence = {}, origin = {};  // kept with the model

@@ -17,7 +17,7 @@ Fields data_fields(DataPlan& plan) {
                             "IDX files, or a CSV of square images",
                  .path = true},
                 {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
-                {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}},
+                {"test_fraction", &plan.test_fraction, "Share of the rows for the test", {0, 1, true, true}},
                 {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
                 {"origin", &plan.origin, "Where the data comes from; kept with the model"}};
   if (plan.label.empty()) {
@@ -30,16 +30,17 @@ Fields data_fields(DataPlan& plan) {
   const Fields tables = {
       {.key = "test",
        .target = &plan.test,
-       .meaning = "Table that judges, instead of test_fraction",
+       .meaning = "Table of test rows, instead of test_fraction",
        .path = true},
       {"split",
        &plan.split,
-       "Which rows judge: some at random, or in the file's order the last; by a column: data split --by-time",
+       "Which are test rows: some at random, or in the file's order the last; by a column: data split "
+       "--by-time",
        {},
        {"random", "order"}},
       {"validation_fraction",
        &plan.validation_fraction,
-       "Share of the others that say when to stop",
+       "Share of the others for validation",
        {0, 1, true, true}},
       {"ignore", &plan.ignore, "Columns that are no inputs"},
       {"include", &plan.include, "Columns that are inputs even where they would be set aside"},
@@ -70,8 +71,7 @@ Fields model_fields(ModelPlan& plan, bool images) {
   if (!images) {
     out.push_back(
         {"compare_linear", &plan.compare_linear,
-         "Whether a linear model is kept where it is better on the rows that say when to stop; left out "
-         "beside layers, false"});
+         "Whether a linear model that is better on validation rows is kept; left out beside layers, false"});
     out.push_back(
         {"threshold", &plan.threshold,
          "Of two classes: the probability from which on a row is said to be of the positive one; none: "
@@ -211,7 +211,7 @@ std::string allowed(const Field& field) {
 }
 
 Fields fields_of(TrainPlan& plan) {
-  return {{"data", data_fields(plan.data), "What is learned from"},
+  return {{"data", data_fields(plan.data), "Training, validation and test data"},
           {"model", model_fields(plan.model, plan.data.label.empty()), "What learns"},
           {"optimizer", one_of(plan.optimizer), "How gradients change weights"},
           {"loss", one_of(plan.loss), "auto: cross-entropy for a class, mean squared error for a number"},

@@ -331,8 +331,9 @@ TEST(Plan, CommentsNameWhatMayStandThere) {
   TrainPlan plan = table_plan();
   plan.data.label = "kind";
   const std::string text = write_plan(plan);
-  for (const char* part : {"# What rows of a class count: none, balanced, or as { CLASS = 3.0 }\n",
-                           "known are auto, accuracy,", "# beside layers, false\ncompare_linear = true\n"})
+  for (const char* part :
+       {"# What rows of a class count: none, balanced, or as { CLASS = 3.0 }\n", "known are auto, accuracy,",
+        "; left out beside layers, false\ncompare_linear = true\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 

@@ -80,7 +80,7 @@ TEST_F(PositiveClassVerbs, SlowRenamedClassesAreNeverCountedOtherwiseInSilence) 
     expect_refused(call_command(cat("evaluate ", path("m"), " ", words, " --threshold 0.3")), {both});
     expect_refused(call_command(cat("predict ", path("m"), " ", words, " --threshold 0.3")), {both});
     expect_refused(train(words, "other", "--threshold 0.3"), {both});
-    // What is the same of either class is judged.
+    // What is the same of either class is checked.
     const Json accuracy = Json::parse(
         check("m", words, file("accuracy.toml", "[[gates]]\nmetric = \"accuracy\"\nmin = 0\n"), "--json")
             .output);
@@ -109,7 +109,7 @@ TEST_F(PositiveClassVerbs, OfOtherWordsTheRarerOneIsSaid) {
   EXPECT_NE(call_command(cat("evaluate ", path("m"), " ", words))
                 .output.find("\npositive is y=approved: the model keeps it, the rarer one in training\n"),
             std::string::npos);
-  // The share of the rows that are judged says nothing.
+  // The share of the evaluated rows says nothing.
   const std::string many = rows("many.csv", 80, "approved", "declined");
   EXPECT_EQ(Json::parse(check("m", many, file("recall.toml", kRecall), "--json").output)["positive"],
             "approved");
@@ -274,17 +274,17 @@ TEST_F(PositiveClassVerbs, SlowABaselineOfScoresIsOfTheClassOfItsOwnPair) {
       check("rarer", other, any, cat("--positive approved --json --baseline ", words, flags));
   EXPECT_EQ(found(named)["baseline"], 0.8);
 
-  // Judged scores of a pair are of its positive one, whatever gates count.
-  const std::string judged = cat("check --scores ", before, flags, "--json --gates ");
+  // Checked scores of a pair are of its positive one, whatever gates count.
+  const std::string checked = cat("check --scores ", before, flags, "--json --gates ");
   const std::string floor = file("floor.toml", cat("positive = \"no\"\n", kRecall));
   expect_refused(
-      call_command(judged + floor),
+      call_command(checked + floor),
       {"[positive.differs]", "before.csv are of yes",
        "fix: --positive no where scores are its probability, else positive = \"yes\" in the gates"});
   // Of 50 "no" five have 0.5 or more.
-  EXPECT_NEAR(found(call_command(cat(judged, floor, " --positive no")))["value"].get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(found(call_command(cat(checked, floor, " --positive no")))["value"].get<double>(), 0.1, 1e-12);
   EXPECT_NEAR(
-      found(call_command(cat(judged, file("floor.toml", cat("positive = \"yes\"\n", kRecall)))))["value"]
+      found(call_command(cat(checked, file("floor.toml", cat("positive = \"yes\"\n", kRecall)))))["value"]
           .get<double>(),
       0.8, 1e-12);
 }
@@ -342,7 +342,7 @@ TEST_F(PositiveClassVerbs, ModelsTakeTheSamePairInOtherWords) {
 }
 
 // By the definitions of log loss and Brier's score.
-TEST_F(PositiveClassVerbs, LabelsOfOneKindAreJudgedByWhatIsDefined) {
+TEST_F(PositiveClassVerbs, LabelsOfOneKindAreEvaluatedByWhatIsDefined) {
   struct Case {
     const char *label, *more, *positive;
     bool is;

@@ -91,7 +91,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
   for (const std::string& fault : faults) run.results.warn({cat("fault: ", fault)});
   if (std::ranges::any_of(steps_of(saved.columns), [](const auto& step) { return !step.cells.known(); }))
     run.results.warn(
-        {"the model keeps no counts of its training cells, so rows are not judged against chance; "
+        {"the model keeps no counts of its training cells, so rows are not held against chance; "
          "train it again"});
 }
 

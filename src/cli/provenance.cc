@@ -82,26 +82,26 @@ std::optional<ImageSource> read_image_source(const LoadedModel& model, const std
 
 void add_all_rows(CLI::App& verb, bool& all) {
   verb.add_flag("--all-rows", all,
-                "Of the file that the model learned from all rows, not those that were kept apart");
+                "Of the file that the model was trained on all rows, not its test rows alone");
 }
 
 namespace {
 
-struct KeptApart {
+struct HeldOut {
   std::vector<int64_t> rows = {};
   int64_t later = 0;  // of them: how many came later
 };
-// Of `rows` those that were kept apart or came later, where the table at `data` is the one that the model
-// learned from, or begins with it.
-std::optional<KeptApart> kept_apart(const TableModel& saved, const std::optional<Lineage>& lineage,
-                                    const std::string& path, const CsvTable& table, const std::string& data,
-                                    const std::vector<int64_t>& rows) {
+// Of `rows` the test rows and those that came later, where the table at `data` is the one that the model
+// was trained on, or begins with it.
+std::optional<HeldOut> held_out(const TableModel& saved, const std::optional<Lineage>& lineage,
+                                const std::string& path, const CsvTable& table, const std::string& data,
+                                const std::vector<int64_t>& rows) {
   const Begins as = lineage ? begins(data, lineage->data) : Begins::kElse;
   if (as == Begins::kElse) return std::nullopt;
   const int64_t before = lineage->data.rows.value_or(-1);
-  if (as == Begins::kAlone ? before != table.rows() : before < 0 || before > table.rows()) return KeptApart();
+  if (as == Begins::kAlone ? before != table.rows() : before < 0 || before > table.rows()) return HeldOut();
   const auto is_later = [before](int64_t row) { return row >= before; };
-  KeptApart out;
+  HeldOut out;
   if (saved.model.has_file(kHeldOutFile))
     std::ranges::set_intersection(rows, held_out_rows(saved.model.file(kHeldOutFile), path),
                                   std::back_inserter(out.rows));
@@ -113,33 +113,36 @@ std::optional<KeptApart> kept_apart(const TableModel& saved, const std::optional
 
 }  // namespace
 
-std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
-                                  const std::string& data, std::vector<int64_t> rows, bool all,
-                                  const Results& results, const char* flag) {
+std::vector<int64_t> rows_to_evaluate(const TableModel& saved, const std::string& path, const CsvTable& table,
+                                      const std::string& data, std::vector<int64_t> rows, bool all,
+                                      const Results& results, const char* flag) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
-  const std::optional<KeptApart> kept = kept_apart(saved, lineage, path, table, data, rows);
+  const std::optional<HeldOut> kept = held_out(saved, lineage, path, table, data, rows);
   if (!lineage)
     std::fputs(
-        cat("note: ", path, " does not say what it learned from: rows that are new to it may fare worse\n")
+        cat("note: ", path, " does not say what it was trained on: rows that are new to it may fare worse\n")
             .c_str(),
         stderr);
   if (!kept) return rows;
   if (!all && !kept->rows.empty()) {
-    std::fputs(cat("note: the model learned from ", kept->later ? "the first rows of " : "", data,
-                   ": of its rows those ", kept->rows.size(), " judge that were kept apart",
-                   kept->later ? cat(" or came later, ", kept->later) : "", flag, "\n")
-                   .c_str(),
-               stderr);
+    const int64_t tests = std::ssize(kept->rows) - kept->later;
+    std::fputs(
+        cat("note: the model was trained on ", kept->later ? "the first rows of " : "", data, ": only ",
+            tests ? cat("its ", counted(tests, "test row")) : "", tests && kept->later ? " and " : "",
+            kept->later ? cat(counted(kept->later, "row"), " that came later") : "",
+            kept->rows.size() == 1 ? " is" : " are", " evaluated", flag, "\n")
+            .c_str(),
+        stderr);
     return kept->rows;
   }
-  results.warn({cat("the model learned from rows of ", data, ": other rows may fare worse")});
+  results.warn({cat("the model was trained on rows of ", data, ": other rows may fare worse")});
   return rows;
 }
 
 int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
                      const std::string& data, const std::vector<int64_t>& rows) {
-  const std::optional<KeptApart> kept =
-      kept_apart(saved, read_lineage(saved.model, path), path, table, data, rows);
+  const std::optional<HeldOut> kept =
+      held_out(saved, read_lineage(saved.model, path), path, table, data, rows);
   return kept ? std::ssize(rows) - std::ssize(kept->rows) : 0;
 }
 

@@ -1,4 +1,4 @@
-// Where a model comes from: its files by content, and the rows that were kept from it.
+// Where a model comes from: its files by content, and its test rows.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,14 @@ std::optional<ImageSource> read_image_source(const LoadedModel& model, const std
 
 // --all-rows.
 void add_all_rows(CLI::App& verb, bool& all);
-// Of `rows`, those with a label of the table at `data`, the ones that may judge the model at `path`: all of
-// them, unless it is the very file that the model learned from; a line on standard error says so, and names
-// the `flag`, or that the model does not say what it learned from.
-std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
-                                  const std::string& data, std::vector<int64_t> rows, bool all,
-                                  const Results& results, const char* flag = "; --all-rows takes all");
-// How many of these rows the model learned from, as far as it says.
+// Of `rows`, those with a label of the table at `data`, the ones to evaluate the model at `path` on: all of
+// them, unless it is the very file that the model was trained on: then its test rows, and those that came
+// later. A line on standard error says so, and names the `flag`, or that the model does not say what it was
+// trained on.
+std::vector<int64_t> rows_to_evaluate(const TableModel& saved, const std::string& path, const CsvTable& table,
+                                      const std::string& data, std::vector<int64_t> rows, bool all,
+                                      const Results& results, const char* flag = "; --all-rows takes all");
+// How many of these rows the model was trained on, as far as it says.
 int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
                      const std::string& data, const std::vector<int64_t>& rows);
 

@@ -61,9 +61,9 @@ std::optional<Lineage> lineage_in(const nlohmann::ordered_json& history, const s
     const auto& split = found->at("split");
     out.split = split.at("kind");
     out.seed = whole(split, "seed", path, UINT64_MAX);
-    out.learn = row_count(split, "learn", path);
-    out.stop = row_count(split, "stop", path);
-    out.judge = row_count(split, "judge", path);
+    out.train_rows = row_count(split, "learn", path);
+    out.validation_rows = row_count(split, "stop", path);
+    out.test_rows = row_count(split, "judge", path);
     if (split.contains("alike")) out.alike = row_count(split, "alike", path);
   } catch (const nlohmann::json::exception& error) {
     refuse_text(path, kHistoryFile, cat("the lineage is incomplete: ", error.what()));
@@ -77,8 +77,8 @@ std::optional<ImageSource> image_source_in(const nlohmann::ordered_json& history
     return ImageSource{.place = history.at("data"),
                        .licence = history.value("licence", ""),
                        .origin = history.value("origin", ""),
-                       .learn = row_count(history, "train_rows", path),
-                       .judge = row_count(history, "test_rows", path),
+                       .train_rows = row_count(history, "train_rows", path),
+                       .test_rows = row_count(history, "test_rows", path),
                        .seed = whole(history, "seed", path, UINT64_MAX)};
   } catch (const nlohmann::json::exception& error) {
     refuse_text(path, kHistoryFile, cat("what it says of its images is incomplete: ", error.what()));

@@ -12,10 +12,10 @@ namespace espalier::cli {
 
 // How it was trained and how good it was: what `train --json` says.
 inline constexpr const char* kHistoryFile = "training.json";
-// The rows of the file it learned from that judge it: their numbers, a line each.
+// The test rows of the file it was trained on: their numbers, a line each.
 inline constexpr const char* kHeldOutFile = "held_out.csv";
 
-// Hashes of what it learned from, a hash_list().
+// Hashes of its training rows, a hash_list().
 inline constexpr const char* kLearnedFile = "learned.txt";
 
 struct DataSource {
@@ -26,9 +26,10 @@ struct DataSource {
 struct Lineage {
   DataSource data;
   std::optional<DataSource> test, schema;
-  std::string environment;                 // of the schema; "": none
-  int64_t learn = 0, stop = 0, judge = 0;  // rows
-  int64_t alike = 0;  // of those that say when to stop, with the inputs of one that learns
+  std::string environment;  // of the schema; "": none
+  // "learn", "stop" and "judge" of the file; test_rows are of `data`, 0 where there is a `test`.
+  int64_t train_rows = 0, validation_rows = 0, test_rows = 0;
+  int64_t alike = 0;  // validation rows with the inputs of a training row
   std::string split;
   uint64_t seed = 0;
 };
@@ -36,7 +37,7 @@ struct Lineage {
 // Images have no digest.
 struct ImageSource {
   std::string place, licence, origin;
-  int64_t learn = 0, judge = 0;
+  int64_t train_rows = 0, test_rows = 0;
   uint64_t seed = 0;
 };
 

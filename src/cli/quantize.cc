@@ -41,7 +41,7 @@ struct Calibration {
   const char* unit = "rows";
 };
 
-// How good the model was and is, on rows with labels that it did not learn from.
+// How good the model was and is, on rows with labels that it was not trained on.
 struct Cost {
   int64_t rows = 0;
   std::string metric;
@@ -69,7 +69,7 @@ nlohmann::ordered_json cost_json(const std::optional<Cost>& cost) {
 void write_quantized(const QuantizeRun& run, const LoadedModel& model, QuantizedModel& quantized,
                      std::map<std::string, std::string> files, const Calibration& by,
                      const std::optional<Cost>& cost) {
-  // It learned from the same rows, and the same were kept apart.
+  // It was trained on the same rows, and has the same test rows.
   for (const char* name : {kHistoryFile, kHeldOutFile, kLearnedFile}) {
     if (model.has_file(name)) files[name] = model.file(name);
   }
@@ -100,12 +100,13 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
   run.results.suggest(next);
 }
 
-// Of the table's rows with a label those that may judge the model.
-std::vector<int64_t> rows_that_judge(const QuantizeRun& run, const TableModel& saved,
-                                     const ColumnProgram& columns, const CsvTable& table) {
+// Of the table's rows with a label those to evaluate the model on.
+std::vector<int64_t> rows_for_cost(const QuantizeRun& run, const TableModel& saved,
+                                   const ColumnProgram& columns, const CsvTable& table) {
   if (!columns.has_label(table)) return {};
-  return judging_rows(saved, run.model, table, run.calibrate,
-                      labelled_test_rows(columns, table, run.calibrate, run.results), false, run.results, "");
+  return rows_to_evaluate(saved, run.model, table, run.calibrate,
+                          labelled_test_rows(columns, table, run.calibrate, run.results), false, run.results,
+                          "");
 }
 
 Cost cost_on(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantized,
@@ -133,20 +134,20 @@ void quantize_tables(const QuantizeRun& run) {
   const CsvTable table = saved.read(run.table, run.calibrate);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
-  const std::vector<int64_t> judging = rows_that_judge(run, saved, columns, table);
+  const std::vector<int64_t> tests = rows_for_cost(run, saved, columns, table);
   std::vector<int64_t> ranging(static_cast<size_t>(table.rows()));
   std::iota(ranging.begin(), ranging.end(), 0);
-  // Where rows were kept apart, the others give the ranges: those that judge are to be new to both models.
+  // Of the training data the others give the ranges: test rows are to be new to both models.
   const int64_t learned = rows_learned(saved, run.model, table, run.calibrate, ranging);
-  const bool apart = !judging.empty() && learned > 0 && learned + std::ssize(judging) == table.rows();
-  if (apart) std::erase_if(ranging, [&](int64_t row) { return std::ranges::binary_search(judging, row); });
+  const bool apart = !tests.empty() && learned > 0 && learned + std::ssize(tests) == table.rows();
+  if (apart) std::erase_if(ranging, [&](int64_t row) { return std::ranges::binary_search(tests, row); });
   ColumnReport report;
   const Tensor rows = saved.columns.inputs(table, ranging, &report);
   run.results.warn(warnings_of(report));
   QuantizedModel quantized = quantize_shown(run, saved.model, rows, "rows");
   std::optional<Cost> cost;
-  if (!judging.empty()) {
-    cost = cost_on(run, saved, quantized, columns, table, judging);
+  if (!tests.empty()) {
+    cost = cost_on(run, saved, quantized, columns, table, tests);
     cost->apart = apart;
   }
   write_quantized(run, saved.model, quantized,

@@ -121,7 +121,7 @@ class ScoreReader {
     }
     if (weight >= 0 && std::ranges::all_of(out_.weights, [](double its) { return its == 0; }))
       throw ValueError("scores.weight", cat(source_name(path_), ": every row has the weight 0 in column \"",
-                                            flags_.weight, "\", and nothing is left to judge"));
+                                            flags_.weight, "\", and nothing is left to evaluate"));
     if (!flags_.query.empty()) out_.rank_by(flags_.query, source_name(path_));
     return std::move(out_);
   }

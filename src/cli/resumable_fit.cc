@@ -29,7 +29,7 @@
 namespace espalier::cli {
 namespace {
 
-// What the line of an identity begins with that says what the run learns from.
+// What the line of an identity begins with that says what the run trains on.
 constexpr const char* kDataLine = "data: ";
 
 // A bar that was left, and what the terminal shows of the key behind it, are taken off.
@@ -60,7 +60,7 @@ std::string first_difference(const std::string& before, const std::string& now) 
   const auto rows = [](const std::string& line) {
     return line.substr(std::strlen(kDataLine), line.find(',') - std::strlen(kDataLine));
   };
-  return cat("the data is not that of the run, which learns from ", rows(x), ": now there are ",
+  return cat("the data is not that of the run, which trains on ", rows(x), ": now there are ",
              rows(x) == rows(y) ? "as many of other values" : rows(y));
 }
 
@@ -105,7 +105,7 @@ void leave_if_told() {
 
 std::string checkpoint_of(const TrainPlan& plan) { return without_end(plan.model.path) + ".checkpoint"; }
 
-std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
+std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& test,
                    const FitOptions& fit) {
   plan.fit.checkpoint_every = 0;
   // A run goes on with any number of devices or workers.
@@ -116,7 +116,7 @@ std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::
   });
   uint32_t sum = 0;
   std::vector<Tensor> all{x, y};
-  all.insert(all.end(), judged.begin(), judged.end());
+  all.insert(all.end(), test.begin(), test.end());
   for (const TensorList* validation : {&fit.validation_x, &fit.validation_y})
     all.insert(all.end(), validation->tensors().begin(), validation->tensors().end());
   for (const Tensor& rows : all) {

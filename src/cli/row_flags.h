@@ -24,7 +24,7 @@ struct RowFlags {
   void add(CLI::App& verb);
 };
 
-// The schema that a model keeps of the rows that it learned from, a file of its folder.
+// The schema that a model keeps of its training rows, a file of its folder.
 inline constexpr const char* kSchemaFile = "schema.pbtxt";
 struct KeptSchema {
   std::string name, text;

@@ -14,14 +14,14 @@ namespace espalier::cli {
 namespace {
 
 // What a model said of a row, and how far that is from what is true.
-struct JudgedRow {
+struct RowError {
   HtmlCell said;
   double error = 0;
 };
 
 HtmlCell number(double value) { return {.content = shortest(value), .number = value}; }
 
-JudgedRow judged_row(const ScoredTable& scored, size_t i) {
+RowError error_of(const ScoredTable& scored, size_t i) {
   if (scored.task == Task::kTwoClasses)
     return {number(scored.scores[i]), std::abs(scored.scores[i] - scored.labels[i])};
   if (scored.task == Task::kClasses) {
@@ -72,8 +72,8 @@ int64_t rows_on(std::string_view page) {
 }
 
 PageSection rows_section(const ScoredTable& scored, int64_t most) {
-  std::vector<std::pair<JudgedRow, size_t>> worst;
-  for (size_t i = 0; i < scored.rows.size(); ++i) worst.emplace_back(judged_row(scored, i), i);
+  std::vector<std::pair<RowError, size_t>> worst;
+  for (size_t i = 0; i < scored.rows.size(); ++i) worst.emplace_back(error_of(scored, i), i);
   std::ranges::stable_sort(worst, {}, [&](const auto& each) {
     return std::pair(-each.first.error, scored.task == Task::kRanking ? *each.first.said.number : 0);
   });
@@ -86,10 +86,11 @@ PageSection rows_section(const ScoredTable& scored, int64_t most) {
                               {.name = "said", .numbers = scored.task != Task::kClasses},
                               {.name = order.column, .numbers = true}}};
   for (const std::string& name : scored.table.names()) table.columns.push_back({.name = text_of_cell(name)});
-  for (const auto& [judged, i] : worst) {
+  for (const auto& [row_error, i] : worst) {
     const int64_t row = scored.rows[i], line = scored.table.line(row);
     std::vector<HtmlCell>& cells = table.rows.emplace_back();
-    cells = {{.content = cat(line), .number = static_cast<double>(line)}, judged.said, number(judged.error)};
+    cells = {
+        {.content = cat(line), .number = static_cast<double>(line)}, row_error.said, number(row_error.error)};
     for (int64_t column = 0; column < scored.table.columns(); ++column)
       cells.push_back({.content = text_of_cell(scored.table.cell(row, column))});
   }

@@ -32,7 +32,7 @@ SlicingSchema SlicingSchema::read(const std::string& path, bool needed) {
   if (needed && !out.any() && !has_words) {
     throw ValueError(
         "schema.tag",
-        cat(source_name(path), " has no tag of how a model is judged: role, favourable, buckets, scale"),
+        cat(source_name(path), " has no tag of how a model is evaluated: role, favourable, buckets, scale"),
         command({"data", "schema", path, "--set", "COLUMN.role=sensitive", "--out", "new.pbtxt"}));
   }
   return out;

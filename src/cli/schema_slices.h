@@ -1,4 +1,4 @@
-// What the tags of a schema say of how a model is judged, where no flag does: --schema.
+// What the tags of a schema say of how a model is evaluated, where no flag does: --schema.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// How models are judged as the tags of a schema say: --schema of evaluate and check.
+// How models are evaluated as the tags of a schema say: --schema of evaluate and check.
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"

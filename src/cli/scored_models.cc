@@ -114,8 +114,8 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
   check_alike(saved, model, now);
   saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);
   if (const int64_t learned = rows_learned(saved, model, now.table, data, now.rows)) {
-    results.warn({cat("the baseline learned from ", learned, " of these ", now.rows.size(),
-                      " rows, which flatters it: judge rows that neither model knows")});
+    results.warn({cat("the baseline was trained on ", learned, " of these ", now.rows.size(),
+                      " rows, which flatters it: evaluate rows that neither model was trained on")});
   }
   count_from_same(saved, model, now, options, threshold.has_value());
   if (threshold) saved.decision.threshold = threshold;
@@ -136,8 +136,8 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   const CsvTable table = saved.read(reading, data);
   if (options.strip_label_dots) saved.columns = saved.columns.with_strip_label_dots(true);
   std::vector<int64_t> rows =
-      judging_rows(saved, model, table, data, labelled_test_rows(saved.columns, table, data, results),
-                   options.all_rows, results);
+      rows_to_evaluate(saved, model, table, data, labelled_test_rows(saved.columns, table, data, results),
+                       options.all_rows, results);
   std::optional<KeptRows> kept;
   if (options.where) kept = keep_rows(*options.where, table, rows, missing_words_of(saved.columns));
   const Tensor labels = read_labels(saved.columns, table, data, rows);

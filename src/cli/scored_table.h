@@ -67,7 +67,7 @@ struct ScoredTable {
   std::optional<KeptRows> kept = {};  // what a condition made of the rows with a label
   MissingWords missing = ColumnOptions{}.missing;  // cells that hold no value
   std::optional<double> decided = {};              // the threshold of a model that has one of its own
-  std::string learned_from = {};                   // the table that a model says it learned from
+  std::string learned_from = {};                   // the table that a model says it was trained on
 
   // Makes of two classes or a regression a ranking of the rows of each value of the column; labels are what
   // a row is worth. Raises ValueError with `file` and the line: csv.column, scores.query for a row without a
@@ -99,7 +99,7 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
 struct ScoringOptions {
   bool strip_label_dots = false;
   std::string query = {};                // of rank_by()
-  bool all_rows = false;                 // of judging_rows()
+  bool all_rows = false;                 // of rows_to_evaluate()
   std::optional<Expression> where = {};  // of these rows
   // By label the class that a schema calls favourable, the class of --positive, and what gates say of a
   // label.
@@ -110,14 +110,14 @@ struct ScoringOptions {
   PositiveSaid said(const std::string& label) const;
 };
 // The same rows of the table at `data` as another model scores them, of two classes the one that is positive
-// now; a warning says how many of them it learned from. `threshold` counts more than the model's. Raises
+// now; a warning says how many of them it was trained on. `threshold` counts more than the model's. Raises
 // ValueError: baseline.model for a model of another label, task or other classes; positive.differs where it
 // counts from the other class and no flag or schema says which is meant, positive.threshold where its
 // threshold does.
 ScoredTable score_again(const std::string& model, const ScoredTable& now, const std::string& data,
                         const ScoringOptions& options, const std::optional<double>& threshold,
                         const Results& results);
-// The rows of the table at `data` that judge the model at `model`, as it scores them.
+// The rows_to_evaluate() of the table at `data`, as the model at `model` scores them.
 ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
                         const ScoringOptions& options, const Results& results);
 

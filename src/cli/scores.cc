@@ -260,7 +260,7 @@ std::string report_of(const Scores& scores, const ColumnProgram& columns, const 
         scores.r2 ? " rows: 1 is perfect, 0 is always saying the mean\n" : " rows, whose labels are alike\n",
         "off by ", rounded(scores.mae), " on average (always saying the mean: ", rounded(scores.mae_of_mean),
         "); rmse ", rounded(scores.rmse), "\n", far_off(scores),
-        scores.rows < kFewRows ? "few rows judge: other rows may give quite other figures\n" : "");
+        scores.rows < kFewRows ? "few rows: others may give quite other figures\n" : "");
   }
   constexpr size_t kTableClasses = 20;
   std::string out;
@@ -274,7 +274,7 @@ std::string report_of(const Scores& scores, const ColumnProgram& columns, const 
                    " rows (always saying the commonest class: ", percent(scores.base_rate, 2), ")\n",
                    scores.auc < 0 ? "" : cat("auc ", fixed(scores.auc, 4), ", "), "log loss ",
                    fixed(scores.log_loss, 4), "\n",
-                   scores.rows < kFewRows ? cat("few rows judge: the accuracy on others may well lie ",
+                   scores.rows < kFewRows ? cat("few rows: the accuracy on others may well lie ",
                                                 interval_of(scores.accuracy, scores.rows), "\n")
                                           : "");
 }

@@ -58,7 +58,7 @@ std::vector<size_t> places_of(const ColumnProfile& labels, const NumberForm& for
   return out;
 }
 
-// Of each label the same shares; and one row trains, so that none is met later that the model cannot know.
+// Of each label the same shares; and one training row, so that none is met later that the model cannot know.
 Split at_random(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
                 const DataPlan& data, uint64_t seed) {
   const int64_t label = table.column(options.label);
@@ -129,8 +129,8 @@ Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnO
       std::min({out.train.size(), out.validation.size(), data.test.empty() ? out.test.size() : 1});
   if (least == 0) {
     throw ValueError("train.rows", cat(data.file, " has too few rows with a label: ", out.train.size(),
-                                       " to learn from, ", out.validation.size(), " to say when to stop, ",
-                                       out.test.size(), " to judge; each side needs one"));
+                                       " for training, ", out.validation.size(), " for validation, ",
+                                       out.test.size(), " for the test; each side needs one"));
   }
   return out;
 }

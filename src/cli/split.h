@@ -1,4 +1,4 @@
-// Which rows of a table learn, and which judge.
+// Training, validation and test rows of a table.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace espalier::cli {
 
-// Which rows learn, which say when to stop, and which judge.
+// Each in ascending order. Validation rows say when training stops.
 struct Split {
   std::vector<int64_t> train, validation, test;
 };
 
 // Parts `rows`, those with a label, as the plan says: at random, of each label the same shares; or in their
-// order, so that the last judge. Raises ValueError[train.rows] when a side gets none.
+// order, so that the last are test rows. Raises ValueError[train.rows] when a side gets none.
 Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
                  const DataPlan& data, uint64_t seed);
 

@@ -15,8 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "cli/launched_test.h"
-#include "comm/wire_module.h"
+#include "cli/engines_test.h"
 
 namespace espalier::cli {
 namespace {
@@ -69,22 +68,18 @@ class VisitedRun {
   std::optional<int> status_;
 };
 
-class Strangers : public testing::Test {
+class Strangers : public EnginesTest {
  protected:
   static constexpr double kLimit = 150;  // seconds: a join, and an mpirun that does not end
   static constexpr Visit kVisits[] = {Visit::kBytes, Visit::kRequest, Visit::kHalfOpen};
 
   void SetUp() override {
-    for (const char* engine : {"gloo", "mpi"}) {
-      if (std::string why; !has_wire(engine, &why)) GTEST_SKIP() << why;
-    }
+    EnginesTest::SetUp();
     write_file(folder_ + "/agent", cat("#!/bin/sh\n[ $1 = late ] && ", late_words(), "shift\nexec \"$@\"\n"));
     ::chmod((folder_ + "/agent").c_str(), 0755);
   }
-  static bool has_mpirun() { return call_shell("command -v mpirun").code == 0; }
   // Until the test says so.
   std::string late_words() const { return cat("while [ ! -e ", folder_, "/go ]; do sleep 0.05; done; "); }
-  std::string train() const { return worker_words(folder_, "--deterministic"); }
   std::string hosts(const std::string& list) const {
     return cat(build_folder(), "/espalier launch --hosts ", list, " --agent \"", folder_,
                "/agent {host}\" --interface 127.0.0.1 -- ", train());
@@ -93,18 +88,11 @@ class Strangers : public testing::Test {
   std::string late_mpi_rank(int last) const {
     return shell_words(cat("[ $OMPI_COMM_WORLD_RANK = ", last, " ] && ", late_words(), "exec ", train()));
   }
-  // So many processes, the last late.
-  std::string apart(const std::function<std::string(int)>& rank_words, int ranks) const {
-    std::string out = "status=0; ";
-    for (int rank = 0; rank < ranks; ++rank)
-      out += cat("(", rank == ranks - 1 ? late_words() : "", "exec env ", rank_words(rank), " ", train(),
-                 ") & p", rank, "=$!; ");
-    for (int rank = 0; rank < ranks; ++rank) out += cat("wait $p", rank, " || status=$?; ");
-    return out + "exit $status";
-  }
-  static int free_port() {
-    static int next = 12'000 + static_cast<int>(::getpid()) % 8'000;
-    return next += 2;
+  // So many ranks with variables of their own, the last late.
+  std::string apart(int ranks, const std::function<std::string(int)>& variables_of) const {
+    return together(ranks, [&](int rank) {
+      return cat(rank == ranks - 1 ? late_words() : "", "exec env ", variables_of(rank), " ", train());
+    });
   }
 
   struct Visited {
@@ -157,15 +145,6 @@ class Strangers : public testing::Test {
     EXPECT_EQ(run.code, 0) << run.errors;
     EXPECT_EQ(run.code == 0 ? weights_hash(folder_ + "/model") : "", wanted_);
   }
-
-  const std::string folder_ =
-      folder_to_launch(cat("strangers-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-  const std::string wanted_ = [&] {
-    const Outcome run = call_shell(cat(build_folder(), "/espalier train ", folder_,
-                                       "/plan.toml --deterministic --force --model ", folder_, "/one"));
-    EXPECT_EQ(run.code, 0) << run.error;
-    return weights_hash(folder_ + "/one");
-  }();
 };
 
 // The launcher's, and one of each rank that speaks for its host.
@@ -190,26 +169,13 @@ TEST_F(Strangers, SlowRanksWithoutALauncherJoinInSpiteOfThem) {
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
     const int port = free_port();
-    const Visited run =
-        visited(apart(
-                    [&](int rank) {
-                      return cat("RANK=", rank, " WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=", port);
-                    },
-                    3),
-                visit, 3);
+    const Visited run = visited(apart(3, [&](int rank) { return torchrun_words(rank, 3, port); }), visit, 3);
     expect_learned(run);
     EXPECT_GE(lines_with("espalier: warning: a stranger was refused: ", run.errors), 1) << run.errors;
     EXPECT_LE(lines_with("refused", run.errors), 6) << run.errors;
   }
   const int port = free_port();
-  expect_learned(visited(apart(
-                             [&](int rank) {
-                               return cat("TF_CONFIG='{\"cluster\": {\"worker\": [\"127.0.0.1:", port,
-                                          "\", \"127.0.0.1:", port + 1,
-                                          "\"]}, \"task\": {\"type\": \"worker\", \"index\": ", rank, "}}'");
-                             },
-                             2),
-                         Visit::kBytes, 2));
+  expect_learned(visited(apart(2, [&](int rank) { return tf_config_words(rank, port); }), Visit::kBytes, 2));
 }
 
 // Whoever comes again and again may break each join; that is one sentence.
@@ -233,9 +199,8 @@ TEST_F(Strangers, SlowRanksOfMpirunJoinInSpiteOfThem) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
-    const Visited run =
-        visited(cat("mpirun --allow-run-as-root --oversubscribe --mca btl tcp,self -n 3 ", late_mpi_rank(2)),
-                visit, 3, false, [](const ListeningPort& port) { return port.program != "mpirun"; });
+    const Visited run = visited(cat(kMpirun, "--mca btl tcp,self -n 3 ", late_mpi_rank(2)), visit, 3, false,
+                                [](const ListeningPort& port) { return port.program != "mpirun"; });
     expect_learned(run);
     EXPECT_LE(lines_with("refused", run.errors), 6) << run.errors;
   }

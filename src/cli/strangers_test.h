@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/process_state.h"
 #include "comm/control_fd.h"
 
 namespace espalier::cli {
@@ -23,20 +24,7 @@ namespace espalier::cli {
 // All of it and its children's, and theirs.
 inline std::vector<pid_t> processes_below(pid_t root) {
   std::multimap<pid_t, pid_t> children;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != name.npos) continue;
-    std::ifstream in(entry.path() / "stat");
-    std::string text;
-    std::getline(in, text);
-    const size_t end = text.rfind(')');
-    if (end == text.npos) continue;
-    std::istringstream rest(text.substr(end + 1));
-    char state = 0;
-    pid_t parent = 0;
-    if (rest >> state >> parent) children.emplace(parent, std::stoi(name));
-  }
+  for (const ProcessState& of : all_processes()) children.emplace(of.parent, of.id);
   std::vector<pid_t> out = {root};
   for (size_t i = 0; i < out.size(); ++i) {
     const auto [begin, end] = children.equal_range(out[i]);

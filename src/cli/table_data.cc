@@ -226,7 +226,7 @@ Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const st
     throw ValueError(error.rule(), error.message(),
                      lacks_inputs(columns, table)
                          ? kAddLacking
-                         : "judging needs the label's column; `espalier predict` takes rows without it");
+                         : "evaluation needs the label's column; `espalier predict` takes rows without it");
   }
 }
 
@@ -239,7 +239,7 @@ void check_test(const ColumnProgram& columns, const CsvTable& table, const std::
     if (error.rule() != "csv.column" || !error.fix().empty()) throw;
     throw ValueError(
         error.rule(), error.message(),
-        "rows that judge have the columns of those that train; without --test some of those judge");
+        "test rows have the columns of the training rows; without --test a share of --data is the test");
   }
 }
 

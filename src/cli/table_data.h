@@ -91,7 +91,7 @@ inline constexpr const char* kDecisionFile = "decision.json";
 nlohmann::ordered_json json_of_notes(const ColumnProgram& columns);
 // ColumnProgram::labels and inputs of the table at `path`, whose mistakes name that and flags of verbs. A
 // column of which no cell can be read is a mistake, raised as ValueError[table.column].
-// Raises ValueError[csv.column] that names every column that the table at `path`, which is to judge, lacks.
+// Raises ValueError[csv.column] that names every column that the table of test rows at `path` lacks.
 void check_test(const ColumnProgram& columns, const CsvTable& table, const std::string& path);
 Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
                    ColumnProgram::Rows rows = {});
@@ -103,7 +103,7 @@ std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvT
                                         const std::string& path, const Results& results);
 // What to warn of: cells that could not be used.
 std::vector<std::string> warnings_of(const ColumnReport& report);
-// What of these rows `espalier check` would call a fault beside the rows that train: find_novel() of those
+// What of these rows `espalier check` would call a fault beside the training rows: find_novel() of those
 // columns of which `report` counts something new.
 std::vector<std::string> faults_of(const ColumnProgram& columns, const CsvTable& table,
                                    std::span<const int64_t> rows, const ColumnReport& report);

@@ -69,7 +69,7 @@ TEST_F(TableFiles, AllMissingColumnsAreNamed) {
                 "it has Age, weight -> write in its line of names \"age\" for \"Age\""));
 }
 
-TEST_F(TableFiles, OfRowsThatJudgeTheLabelAndAllOthersAreNamed) {
+TEST_F(TableFiles, OfTestRowsTheLabelAndAllOthersAreNamed) {
   train(people());
   const std::string data = file("new.csv", "weight\n1\n");
   const std::string lacking =
@@ -88,7 +88,8 @@ TEST_F(TableFiles, OfRowsThatJudgeTheLabelAndAllOthersAreNamed) {
   };
   EXPECT_EQ(
       error_of(trained),
-      lacking + "rows that judge have the columns of those that train; without --test some of those judge");
+      lacking +
+          "test rows have the columns of the training rows; without --test a share of --data is the test");
   EXPECT_FALSE(holds(said, "age: numeric")) << "before the columns are told: " << said;
 }
 
@@ -98,7 +99,7 @@ TEST_F(TableFiles, AColumnThatCannotBeReadShowsACellAndHowTrainingWroteIt) {
   EXPECT_TRUE(holds(train(text), "numeric, 150.25 to 209.5, written as 1234,5\n"));
   EXPECT_EQ(said_of("size\n181.4\n"),
             "warning: numbers have a point where training had a comma, or the other way, and are read so\n"
-            "warning: fault: column \"size\": 1 of 1 cells is of another form than those that train\n");
+            "warning: fault: column \"size\": 1 of 1 cells is of another form than in the training rows\n");
   EXPECT_EQ(
       error_of([&] { said_of("size\ntall\nsmall\n"); }),
       cat(fresh(),
@@ -112,10 +113,10 @@ TEST_F(TableFiles, LineBreaksInValuesKeepTablesWhole) {
   for (int i = 0; i < 80; ++i)
     text += cat(i % 3 ? "\"Bad\nHomburg\"," : "Ulm,", i, i * i % 7 < 3 ? ",yes\n" : ",no\n");
   train(text);
-  const std::string judged =
+  const std::string evaluated =
       call_verb(add_evaluate, {model(), folder() + "/train.csv", "--all-rows", "--slice", "town"});
-  EXPECT_TRUE(holds(judged, "town=Bad\\nHomburg")) << judged;
-  EXPECT_FALSE(holds(judged, "\nHomburg")) << judged;
+  EXPECT_TRUE(holds(evaluated, "town=Bad\\nHomburg")) << evaluated;
+  EXPECT_FALSE(holds(evaluated, "\nHomburg")) << evaluated;
 }
 
 TEST_F(TableFiles, OtherSpellingsOfNamesAreNamed) {
@@ -274,7 +275,7 @@ TEST_F(TableFiles, WhatComesNextIsNotTheTrainingData) {
   };
   const std::string data = folder() + "/train.csv", test = file("test.csv", people());
   const std::string gates = folder() + "/gates.toml";  // beside the model
-  // Rows that learned nothing judge.
+  // Rows that the model was not trained on.
   EXPECT_EQ(next_of({}), cat("next: espalier check ", model(), " ", data, " --init --out ", gates, "\n"));
   EXPECT_EQ(next_of({"--delimiter", ","}),
             cat("next: espalier check ", model(), " ", data, " --init --out ", gates, " --delimiter ,\n"));
@@ -349,8 +350,8 @@ TEST_F(TableFiles, FiveColumnsAreNamed) {
   EXPECT_TRUE(
       said.ends_with("warning: c: 1 of 2 rows outside 0 to 10, which training saw\n"
                      "warning: in all 2 of 2 rows outside of what training saw, in 7 columns\n"
-                     "warning: fault: column \"f\": 2 of 2 rows lie above and 0 below all that train\n"
-                     "warning: fault: column \"g\": 2 of 2 rows lie above and 0 below all that train\n"))
+                     "warning: fault: column \"f\": 2 of 2 rows lie above and 0 below all training rows\n"
+                     "warning: fault: column \"g\": 2 of 2 rows lie above and 0 below all training rows\n"))
       << said;
 }
 

@@ -153,28 +153,28 @@ TEST(TableForms, WhatIsWrittenIsNamedAsItIs) {
   EXPECT_EQ(flips(folder + "/kinds.csv"), flips(write_file(folder + "/kinds.jsonl", of_json)));
 }
 
-TEST(TableForms, TrainAndJudgeAlike) {
+TEST(TableForms, TrainAndEvaluateAlike) {
   const std::string folder = fresh_folder("table-forms-model");
   const std::vector<std::string> files = Forms(3, 400).write(folder + "/rows"),
                                  others = Forms(4, 300).write(folder + "/others");
-  std::vector<std::string> judged, predicted;
+  std::vector<std::string> evaluated, predicted;
   for (const std::string& file : files) {
     const std::string model = folder + "/model";
     const Outcome trained =
         call_command(cat("train --data ", file, " --label buys --seed 1 --epochs 2 --model ", model));
     ASSERT_EQ(trained.code, 0) << trained.error;
     for (const std::string& other : others) {
-      judged.push_back(said(cat("evaluate ", model, " ", other, " --json"), others));
+      evaluated.push_back(said(cat("evaluate ", model, " ", other, " --json"), others));
       predicted.push_back(said(cat("predict ", model, " ", other), others));
     }
   }
-  for (size_t i = 1; i < judged.size(); ++i) {
-    EXPECT_EQ(judged[0], judged[i]) << i;
+  for (size_t i = 1; i < evaluated.size(); ++i) {
+    EXPECT_EQ(evaluated[0], evaluated[i]) << i;
     EXPECT_EQ(predicted[0], predicted[i]) << i;
   }
 }
 
-TEST(TableForms, OfScoresAreJudgedAlike) {
+TEST(TableForms, OfScoresAreEvaluatedAlike) {
   const std::string folder = fresh_folder("table-forms-scores");
   const std::string csv = write_file(folder + "/s.csv", "y,p,g\n1,0.9,a\n0,0.25,a\n1,0.5,b\n0,0.75,b\n"),
                     json =

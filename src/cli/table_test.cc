@@ -107,12 +107,12 @@ TEST(TrainTable, AFewRowsThatCarryR2AreCounted) {
   const std::string data = folder.file("prices.csv", prices_csv(300, 1));
   call_verb(add_train, {"--data", data, "--label", "price", "--model", folder.model(), "--epochs", "3"});
   std::string others = prices_csv(400, 2);
-  const auto judged = [&] {
+  const auto evaluated = [&] {
     const std::string rows = folder.file("others.csv", others);
     const std::string text = call_verb(add_evaluate, {folder.model(), rows});
     return std::pair(text, json_of_verb(add_evaluate, {folder.model(), rows}));
   };
-  const auto [plain, as_they_are] = judged();
+  const auto [plain, as_they_are] = evaluated();
   EXPECT_EQ(plain.find("carr"), plain.npos) << plain;
   // By brute force, from what predict says.
   const nlohmann::json said =
@@ -132,7 +132,7 @@ TEST(TrainTable, AFewRowsThatCarryR2AreCounted) {
 
   for (size_t line = others.find('\n'), i = 0; i < 2; ++i, line = others.find('\n', line + 1))
     others.insert(others.find('\n', line + 1), "0000");
-  const auto [text, json] = judged();
+  const auto [text, json] = evaluated();
   EXPECT_GE(json["half_error_rows"], 1);
   EXPECT_NE(text.find(" of the 400 rows carr"), text.npos) << text;
   EXPECT_NE(
@@ -167,7 +167,7 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   const auto weights = [&] { return posix_env().read_file(folder.model() + "/weights.safetensors"); };
   const std::string whole = call_verb(add_train, arguments), wanted = weights();
   EXPECT_FALSE(posix_env().exists(checkpoint));
-  const CsvTable judges = read_csv(folder.model() + "/held_out.csv", {.header = CsvHeader::kYes});
+  const CsvTable tests = read_csv(folder.model() + "/held_out.csv", {.header = CsvHeader::kYes});
 
   std::filesystem::remove_all(folder.model());
   std::string progress;
@@ -209,14 +209,13 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
     }
     return std::string("accepted");
   };
-  const std::string other = "train.resume: the data is not that of the run, which learns from 288 rows of ";
+  const std::string other = "train.resume: the data is not that of the run, which trains on 288 rows of ";
   EXPECT_EQ(refused(), other + "6 numbers: now there are as many of other values");
   posix_env().write_file(data, shapes_csv(410, 1));
   EXPECT_EQ(refused(), other + "6 numbers: now there are 295 rows of 6 numbers");
-  // So is one whose only other row is one that judges.
+  // So is one whose only other row is a test row.
   size_t line = 0;
-  for (auto row = static_cast<int64_t>(*judges.number(0, 0)); row > 0; --row)
-    line = text.find('\n', line) + 1;
+  for (auto row = static_cast<int64_t>(*tests.number(0, 0)); row > 0; --row) line = text.find('\n', line) + 1;
   const size_t size = text.find(", ", line) + 2;
   posix_env().write_file(data, cat(text.substr(0, size), "9", text.substr(size)));
   EXPECT_EQ(refused(), other + "6 numbers: now there are as many of other values");

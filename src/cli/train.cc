@@ -199,7 +199,7 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
   const std::string& data = told.data.file;
   if (!told.data.test.empty())
     throw ValueError("train.test", "--test is for tables",
-                     cat("put images that judge below ", data, "/test, others below ", data, "/train"));
+                     cat("put test images below ", data, "/test, others below ", data, "/train"));
   check_no_table_flags(flags, data);
   const ImageFolder folder = said_at(told, "data.image_size", [&] {
     return ImageFolder::look(data, told.data.test_fraction, told.data.image_size);
@@ -212,9 +212,9 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
   train_images(images_run(flags, plan), [&] { return rows_of_folder(folder, plan.data); });
   if (flags.show_step) return;
   if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
-  // One that the model has not learned from.
+  // One that the model was not trained on.
   flags.results.suggest(
-      {"predict", plan.model.path, folder.judge.paths.empty() ? data : folder.judge.paths[0]});
+      {"predict", plan.model.path, folder.test.paths.empty() ? data : folder.test.paths[0]});
 }
 
 // Raises IoError that names the plan where that says what is not there.
@@ -300,9 +300,9 @@ void train(const TrainFlags& flags) {
 }
 
 constexpr const char* kTrainExamples =
-    R"(Of a table it finds out what each column holds, keeps rows that say when to
-stop and rows that judge, and saves the model together with the way a row is
-read: `espalier predict` and `espalier evaluate` take raw rows.
+    R"(Of a table it finds out what each column holds, sets aside validation rows and
+test rows, and saves the model together with the way a row is read:
+`espalier predict` and `espalier evaluate` take raw rows.
 
 Examples:
   espalier train --data people.csv --label income

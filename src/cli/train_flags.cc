@@ -43,8 +43,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                   "The column of the table to learn: its name, its number from 1, or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
-  add_change<std::string>(verb, flags, "--test",
-                          "Table whose rows judge the model, instead of a share of --data",
+  add_change<std::string>(verb, flags, "--test", "Table of test rows, instead of a share of --data",
                           [](TrainPlan& plan) -> std::string& { return plan.data.test; })
       ->option_text("FILE");
   add_change<double>(
@@ -61,10 +60,11 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       "size in the middle of theirs, at most 64",
       [](TrainPlan& plan, const std::string& size) { plan.data.image_size = image_size_of(size); })
       ->option_text("N|HxW");
-  add_change<std::string>(verb, flags, "--split",
-                          "Which rows of a table judge: some at random, or the last in the file's order, as "
-                          "where the future is to be told from the past",
-                          [](TrainPlan& plan) -> std::string& { return plan.data.split; })
+  add_change<std::string>(
+      verb, flags, "--split",
+      "Which rows of a table are test rows: some at random, or the last in the file's order, as "
+      "where the future is to be told from the past",
+      [](TrainPlan& plan) -> std::string& { return plan.data.split; })
       ->check(one_of_words({"random", "order"}))
       ->option_text("random|order [random]");
   using Words = std::vector<std::string>;

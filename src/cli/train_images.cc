@@ -35,11 +35,11 @@ struct Outcome {
   double accuracy() const { return static_cast<double>(right) / static_cast<double>(predicted.size()); }
 };
 
-Outcome judge(Model& model, const Examples& test) {
+Outcome outcome_on(Model& model, const Examples& test) {
   constexpr int64_t kRows = 512;
   Outcome out;
   ProgressBar bar;
-  bar.start("judging", test.rows(), " images");
+  bar.start("evaluating", test.rows(), " images");
   for (int64_t begin = 0; begin < test.rows(); begin += kRows) {
     const Examples part = test.slice(begin, std::min(begin + kRows, test.rows()));
     const ImagePredictions said = classify_images(model, part.x);
@@ -170,19 +170,19 @@ std::string images_report(const Outcome& outcome, const Examples& test, const st
          cat("accuracy ", terminal.paint(Ink::kBold, percent(outcome.accuracy(), 2)), " on ", test.rows());
 }
 
-// What is saved beside the model. Without an epoch it learned from no image.
+// What is saved beside the model. Without an epoch it was trained on no image.
 std::map<std::string, std::string> image_files_of(const ImageRows& rows, int epochs,
                                                   const nlohmann::ordered_json& history) {
   return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
-          {kLearnedFile, epochs > 0 ? hash_list_text(rows.learn.hashes) : ""},
+          {kLearnedFile, epochs > 0 ? hash_list_text(rows.train.hashes) : ""},
           {kHistoryFile, json_text(history)}};
 }
 
 // What is known before the training.
 nlohmann::ordered_json image_history_of(const TrainPlan& plan, const ImageRows& rows) {
   nlohmann::ordered_json out = {{"data", plan.data.file},
-                                {"train_rows", rows.learn.rows()},
-                                {"test_rows", rows.judge.rows()},
+                                {"train_rows", rows.train.rows()},
+                                {"test_rows", rows.test.rows()},
                                 {"seed", plan.fit.seed},
                                 {"dtype", plan.fit.dtype}};
   if (!plan.data.licence.empty()) out["licence"] = plan.data.licence;
@@ -190,16 +190,16 @@ nlohmann::ordered_json image_history_of(const TrainPlan& plan, const ImageRows& 
   return out;
 }
 
-// Rows that judge of classes that no row shows.
+// Test rows of classes that no training row shows.
 int64_t unseen_rows(const ImageRows& rows) {
   std::vector<bool> seen(rows.classes.size());
-  for (const int32_t label : rows.learn.y.data<int32_t>()) seen[static_cast<size_t>(label)] = true;
-  return std::ranges::count_if(rows.judge.y.data<int32_t>(),
+  for (const int32_t label : rows.train.y.data<int32_t>()) seen[static_cast<size_t>(label)] = true;
+  return std::ranges::count_if(rows.test.y.data<int32_t>(),
                                [&](int32_t label) { return !seen[static_cast<size_t>(label)]; });
 }
 
-// Of a folder in two parts the one that judges.
-std::string judging_part(const std::string& data) {
+// Of a folder in two parts that of the test.
+std::string test_part(const std::string& data) {
   const std::string test = data + "/test";
   return is_image_folder(data + "/train") && is_image_folder(test) ? test : data;
 }
@@ -207,30 +207,29 @@ std::string judging_part(const std::string& data) {
 }  // namespace
 
 ImageRows rows_of_digits(const HashedExamples& all, const DataPlan& data) {
-  const auto judging =
-      static_cast<int64_t>(std::llround(data.test_fraction * static_cast<double>(all.rows())));
-  if (judging < 1 || judging >= all.rows()) {
-    throw ValueError("train.rows", cat(data.file, " has ", all.rows(), " rows, of which ", judging,
+  const auto tests = static_cast<int64_t>(std::llround(data.test_fraction * static_cast<double>(all.rows())));
+  if (tests < 1 || tests >= all.rows()) {
+    throw ValueError("train.rows", cat(data.file, " has ", all.rows(), " rows, of which ", tests,
                                        " are for the test: both sides need one"));
   }
-  const int64_t learning = all.rows() - judging;
-  const auto [learn, judge] = all.split(learning);
+  const int64_t trains = all.rows() - tests;
+  const auto [train, test] = all.split(trains);
   const int64_t classes = std::ranges::max(all.y.data<int32_t>()) + 1;
-  return {{learn, {all.hashes.begin(), all.hashes.begin() + learning}},
-          judge,
+  return {{train, {all.hashes.begin(), all.hashes.begin() + trains}},
+          test,
           numbers_below(classes),
           cat(all.rows(), " images of ", all.x.size(1), "x", all.x.size(2), ", labels 0 to ", classes - 1,
-              "; the last ", judging, " rows are the test\n")};
+              "; the last ", tests, " rows are the test\n")};
 }
 
 ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
-  const auto learning = std::ssize(folder.learn.paths), judging = std::ssize(folder.judge.paths);
-  if (judging == 0) {
+  const auto trains = std::ssize(folder.train.paths), tests = std::ssize(folder.test.paths);
+  if (tests == 0) {
     throw ValueError("train.rows",
-                     cat(data.file, " has ", learning, " images in ", folder.learn.class_names.size(),
+                     cat(data.file, " has ", trains, " images in ", folder.train.class_names.size(),
                          " classes, of which none is for the test"),
-                     learning == std::ssize(folder.learn.class_names)
-                         ? "a class needs two images, one that trains and one that judges"
+                     trains == std::ssize(folder.train.class_names)
+                         ? "a class needs two images, one for training and one for the test"
                          : "a larger --test-fraction");
   }
   BadImages bad;
@@ -238,20 +237,20 @@ ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
     ReadImages images = read_images(files.paths, folder.row(), bad);
     return HashedExamples{{images.x, Tensor::of(files.labels)}, std::move(images.hashes)};
   };
-  const HashedExamples learn = read(folder.learn), judge = read(folder.judge);
+  const HashedExamples train = read(folder.train), test = read(folder.test);
   bad.raise();
   const std::string size = cat(folder.height, "x", folder.width);
-  std::string said = cat(
-      learning + judging, folder.channels == 1 ? " gray" : "", " images of ", folder.sizes, ", ",
-      folder.learn.class_names.size(), " classes; ",
-      folder.parted ? cat("the ", judging, " below test/ are the test")
-                    : cat("of each class some, spread over the names, are the test, ", judging, " in all"));
-  if (const int64_t skipped = folder.learn.skipped + folder.judge.skipped)
+  std::string said =
+      cat(trains + tests, folder.channels == 1 ? " gray" : "", " images of ", folder.sizes, ", ",
+          folder.train.class_names.size(), " classes; ",
+          folder.parted ? cat("the ", tests, " below test/ are the test")
+                        : cat("of each class some, spread over the names, are the test, ", tests, " in all"));
+  if (const int64_t skipped = folder.train.skipped + folder.test.skipped)
     said += cat("; ", skipped, skipped == 1 ? " other file" : " other files", " passed over");
   if (size != folder.sizes)
     said += cat("\nthe model takes them in ", size,
                 data.image_size.empty() ? "; --image-size sets another height and width" : "");
-  return {learn, judge, folder.learn.class_names, said + "\n"};
+  return {train, test, folder.train.class_names, said + "\n"};
 }
 
 void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) {
@@ -267,7 +266,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   std::fputs(rows.said.c_str(), stderr);
   if (const int64_t unseen = unseen_rows(rows))
     run.results.warn({cat(unseen, " test rows have a label that no training row has; is the file sorted?")});
-  std::vector<int64_t> image(rows.learn.x.shape().begin() + 1, rows.learn.x.shape().end());
+  std::vector<int64_t> image(rows.train.x.shape().begin() + 1, rows.train.x.shape().end());
   check_layers(plan, image);
   set_seed(plan.fit.seed);
   const DTypePolicy dtype = policy_of(plan.fit.dtype);
@@ -278,16 +277,16 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   nlohmann::ordered_json known = image_history_of(plan, rows);
   FitOptions options =
       fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, plan.fit.epochs, known); }));
-  options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
+  options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.train.y);
   const auto ledger = std::make_shared<Ledger>();
   options.callbacks.push_back(ledger);
-  const Tensor &x = rows.learn.x, &y = rows.learn.y;
+  const Tensor &x = rows.train.x, &y = rows.train.y;
   if (run.show_step) return run.show_step(model, x, y);
-  const std::string this_run = saved ? run_of(plan, x, y, {rows.judge.x, rows.judge.y}, options) : "";
+  const std::string this_run = saved ? run_of(plan, x, y, {rows.test.x, rows.test.y}, options) : "";
   if (saved && ended_before(plan, run.resume, this_run, run.results)) return;
   const auto history = saved ? fit_or_leave(model, plan, run.resume, this_run, x, y, options)
                              : fit_or_stop(model, plan, x, y, options);
-  const Outcome outcome = judge(model, rows.judge);
+  const Outcome outcome = outcome_on(model, rows.test);
   const bool replaced = saved && posix_env().exists(plan.model.path);
   if (saved) {
     known["run"] = name_of_run(this_run);
@@ -302,8 +301,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
     run.results.warn({"the loss is no number: lower --learning-rate, or look at the data"});
   if (run.results.json) {
     return run.results.write_json(run.verb, {{"data", plan.data.file},
-                                             {"train_rows", rows.learn.rows()},
-                                             {"test_rows", rows.judge.rows()},
+                                             {"train_rows", rows.train.rows()},
+                                             {"test_rows", rows.test.rows()},
                                              {"classes", rows.classes},
                                              {"seed", plan.fit.seed},
                                              {"dtype", plan.fit.dtype},
@@ -314,7 +313,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   }
   const Terminal terminal = run.results.terminal();
   run.results.write(
-      images_report(outcome, rows.judge, rows.classes, run.show_images, terminal) +
+      images_report(outcome, rows.test, rows.classes, run.show_images, terminal) +
       cat(" images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n",
           saved
               ? cat(replaced ? "replaced " : "saved ", plan.model.path,
@@ -396,8 +395,8 @@ HashedExamples images_for(LoadedModel& model, const std::string& path, const std
   check_images_at(data);
   const std::vector<std::string> classes = image_classes(model, path);
   if (is_image_folder(data)) {
-    const std::string part = judging_part(data);
-    if (part != data) std::fputs(cat("note: the images of ", part, " judge\n").c_str(), stderr);
+    const std::string part = test_part(data);
+    if (part != data) std::fputs(cat("note: the images of ", part, " are evaluated\n").c_str(), stderr);
     const ImageFiles files = in_classes(list_image_folder(part), classes, part);
     BadImages bad;
     ReadImages images = read_images(files.paths, model.input_rows()[0], bad);
@@ -414,23 +413,23 @@ HashedExamples images_for(LoadedModel& model, const std::string& path, const std
   return all;
 }
 
-double accuracy_on(Model& model, const Examples& images) { return judge(model, images).accuracy(); }
+double accuracy_on(Model& model, const Examples& images) { return outcome_on(model, images).accuracy(); }
 
 void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data, bool all,
                      const Results& results) {
   const std::vector<std::string> classes = image_classes(model, path);
-  const Examples judging = judging_images(model, path, data, images_for(model, path, data), all, results);
-  const Outcome outcome = judge(model, judging);
+  const Examples kept = images_to_evaluate(model, path, data, images_for(model, path, data), all, results);
+  const Outcome outcome = outcome_on(model, kept);
   if (results.json) {
     return results.write_json("evaluate", {{"model", path},
                                            {"data", data},
-                                           {"rows", judging.rows()},
+                                           {"rows", kept.rows()},
                                            {"classes", classes},
                                            {"accuracy", outcome.accuracy()},
                                            {"confusion", class_rows_json(outcome.counts, outcome.classes)},
                                            {"warnings", *results.warned}});
   }
-  results.write(images_report(outcome, judging, classes, true, results.terminal()) + " images\n");
+  results.write(images_report(outcome, kept, classes, true, results.terminal()) + " images\n");
   const std::string name = std::filesystem::path(path + "/").parent_path().filename().string();
   results.suggest({"export", path, "--to", "c", "--out", name + ".c"});
 }

@@ -25,14 +25,14 @@ struct ImagesRun {
   ShowStep show_step = {};
 };
 
-// Images that a model learns from and those that judge it.
+// Training images and test images.
 struct ImageRows {
-  HashedExamples learn;
-  Examples judge;
+  HashedExamples train;
+  Examples test;
   std::vector<std::string> classes;
   std::string said;  // a line on them
 };
-// Digits, the last rows judge. Raises ValueError[train.rows] unless both sides have some.
+// Digits, the last rows are the test. Raises ValueError[train.rows] unless both sides have some.
 ImageRows rows_of_digits(const HashedExamples& all, const DataPlan& data);
 ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data);
 
@@ -61,8 +61,8 @@ HashedExamples digits_for(const LoadedModel& model, const std::string& path, con
 HashedExamples images_for(LoadedModel& model, const std::string& path, const std::string& data);
 // Of these images, the share whose label it says.
 double accuracy_on(Model& model, const Examples& images);
-// How good a model of images, saved at `path`, is on those of `data` that may judge it (judging_images), or
-// on `all` of them. Raises what images_for and judging_images raise.
+// How good a model of images, saved at `path`, is on those of `data` that it was not trained on
+// (images_to_evaluate), or on `all` of them. Raises what images_for and images_to_evaluate raise.
 void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data, bool all,
                      const Results& results);
 

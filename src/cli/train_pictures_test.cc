@@ -35,9 +35,8 @@ TEST_F(TrainPictures, AFolderForEachClassIsLearned) {
   EXPECT_EQ(said["confusion"], nlohmann::json({{4, 0}, {0, 4}}));
   const std::string saved =
       call_verb(add_train, {"--data", data, "--model", model, "--epochs", "1", "--batch", "8"});
-  EXPECT_NE(saved.find(cat(" predict ", model, " ", data, "/")), std::string::npos)
-      << "one image that judged\n"
-      << saved;
+  EXPECT_NE(saved.find(cat(" predict ", model, " ", data, "/")), std::string::npos) << "one test image\n"
+                                                                                    << saved;
   const std::string text = call_verb(
       add_train, {"--data", data, "--epochs", "20", "--batch", "8", "--seed", "3", "--model", model});
   EXPECT_TRUE(text.starts_with("rows are the true class, columns what the model says\n")) << text;
@@ -53,20 +52,20 @@ TEST_F(TrainPictures, AFolderForEachClassIsLearned) {
 }
 
 // Names in order are often one source after another: a camera, a day, a form of file.
-TEST_F(TrainPictures, RowsThatJudgeAreSpreadOverTheNamesOfEachClass) {
+TEST_F(TrainPictures, TestRowsAreSpreadOverTheNamesOfEachClass) {
   for (int i = 0; i < 10; ++i) {
     for (const char* name : {"red", "blue"})
       write_png(cat(folder, "/spread/", name, "/", i, ".png"), square(true, 1, 8, 8));
   }
-  const auto judging = [&](double share) {
+  const auto tests = [&](double share) {
     std::string out;
-    for (const std::string& path : ImageFolder::look(folder + "/spread", share, {}).judge.paths)
+    for (const std::string& path : ImageFolder::look(folder + "/spread", share, {}).test.paths)
       out += fs::path(path).stem().string();
     return out;
   };
-  EXPECT_EQ(judging(0.2), "4949");
-  EXPECT_EQ(judging(0.3), "369369");
-  EXPECT_EQ(judging(0.9), "123456789123456789") << "one trains";
+  EXPECT_EQ(tests(0.2), "4949");
+  EXPECT_EQ(tests(0.3), "369369");
+  EXPECT_EQ(tests(0.9), "123456789123456789") << "one is for training";
 }
 
 TEST_F(TrainPictures, FoldersTrainAndTestPartTheImages) {
@@ -80,9 +79,9 @@ TEST_F(TrainPictures, FoldersTrainAndTestPartTheImages) {
   std::string progress;
   const std::string shown = call_verb(add_evaluate, {model, data});
   EXPECT_TRUE(shown.ends_with(cat("\nnext: espalier export ", model, " --to c --out model.c\n"))) << shown;
-  const auto judged = json(add_evaluate, {model, data}, &progress);
-  EXPECT_EQ(progress, cat("note: the images of ", data, "/test judge\n"));
-  EXPECT_EQ(judged["confusion"], said["confusion"]);
+  const auto scored = json(add_evaluate, {model, data}, &progress);
+  EXPECT_EQ(progress, cat("note: the images of ", data, "/test are evaluated\n"));
+  EXPECT_EQ(scored["confusion"], said["confusion"]);
   write_png(data + "/test/green/a.png", square(true, 3, 12, 16));
   EXPECT_EQ(rule(add_train, {"--data", data}), "images.class");
 }
@@ -124,7 +123,7 @@ TEST_F(TrainPictures, TheSizeIsAsTold) {
   EXPECT_EQ(rule(add_train, {"--data", folder + "/digits.csv", "--image-size", "4"}), "train.image_size");
 }
 
-TEST_F(TrainPictures, OthersAreJudgedByTheNamesOfTheirClasses) {
+TEST_F(TrainPictures, OthersAreEvaluatedByTheNamesOfTheirClasses) {
   trained(squares(), model);
   // The model's second class alone: its place here is another.
   const std::string other = folder + "/other";
@@ -229,16 +228,16 @@ TEST_F(TrainPictures, FilesThatCannotBeReadAreNamed) {
   // Its header is whole, its pixels are not.
   const std::string whole = posix_env().read_file(data + "/red/00.jpg");
   write_file(data + "/red/half.jpg", whole.substr(0, whole.size() - 30));
-  // One that learns and one that judges.
+  // One for training and one for the test.
   fs::copy(data + "/red/half.jpg", data + "/red/04.jpg", fs::copy_options::overwrite_existing);
   const std::string both = call_command(cat("train --data ", data)).error;
   for (const char* part : {"2 images cannot be read", "/red/04.jpg: ", "/red/half.jpg: "})
     EXPECT_NE(both.find(part), std::string::npos) << both;
   trained(squares("fine"), model);
   EXPECT_EQ(rule(add_predict, {model, data + "/red/half.jpg"}), "images.files");
-  const std::string judged = call_command(cat("evaluate ", model, " ", data)).error;
+  const std::string refused = call_command(cat("evaluate ", model, " ", data)).error;
   for (const char* part : {"2 images cannot be read", "/red/04.jpg: ", "/red/half.jpg: "})
-    EXPECT_NE(judged.find(part), std::string::npos) << judged;
+    EXPECT_NE(refused.find(part), std::string::npos) << refused;
 }
 
 TEST_F(TrainPictures, WhatCannotBeReadLeavesOthersTheirPredictions) {
@@ -324,7 +323,7 @@ TEST_F(TrainPictures, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   write_png(data + "/red/20.png", square(true, 20, 12, 16));
   const Outcome other =
       call_command(cat("train --resume --epochs 100 --batch 8 --data ", data, " --model ", model));
-  EXPECT_NE(other.error.find("which learns from 32 rows of 12x16x3 numbers: now there are 33 rows of"),
+  EXPECT_NE(other.error.find("which trains on 32 rows of 12x16x3 numbers: now there are 33 rows of"),
             std::string::npos)
       << other.error;
   fs::remove(data + "/red/20.png");

@@ -398,7 +398,7 @@ TEST_F(TrainPlans, ACheckpointOfATableIsAModelOfATable) {
   };
   EXPECT_EQ(said(add_predict, "at-2", {data}), said(add_predict, "m", {data}));
   EXPECT_EQ(said(add_evaluate, "at-2", {data}).substr(0, 300), said(add_evaluate, "m", {data}).substr(0, 300))
-      << "of the rows that were kept apart";
+      << "of the test rows";
   EXPECT_NE(said(add_predict, "at-1", {data, "--all"}), said(add_predict, "m", {data, "--all"}));
   EXPECT_NE(said(add_lineage, "at-2", {}).find("CC0"), std::string::npos);
   EXPECT_NE(said(add_info, "at-2", {}).find("kind"), std::string::npos);

@@ -99,7 +99,7 @@ std::vector<int64_t> in_both(const std::vector<int64_t>& labelled, const std::ve
   return out;
 }
 
-// Days that are split at random are judged by their neighbours.
+// Days that are split at random are tested by their neighbours.
 void show_split(const ColumnProgram& columns, const CsvTable& table, const DataPlan& data) {
   if (data.split != "random" || !data.test.empty() || is_stream(data.file)) return;
   for (const Note& note : columns.notes()) {
@@ -108,9 +108,9 @@ void show_split(const ColumnProgram& columns, const CsvTable& table, const DataP
     std::unordered_set<std::string_view> different;
     for (int64_t row = 0; row < table.rows(); ++row) different.insert(table.cell(row, column));
     if (2 * static_cast<int64_t>(different.size()) < table.rows()) continue;
-    say_aside(cat(
-        "note: rows that judge are taken at random; where the future is to be told, part the file first: ",
-        command({"data", "split", data.file, "--by-time", note.column}), "\n"));
+    say_aside(
+        cat("note: test rows are taken at random; where the future is to be told, part the file first: ",
+            command({"data", "split", data.file, "--by-time", note.column}), "\n"));
     return;
   }
 }
@@ -171,7 +171,7 @@ std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& colu
   const bool plain = plan.fit.class_weight == ClassWeights("none") && !plan.model.threshold;
   constexpr double kRare = 0.8;  // of the commonest class: the others are rare
   constexpr const char* kBalanced = "; --class-weight balanced makes rare classes count more";
-  if (scores.base_rate == 1) return {"the rows that judge are all of one class, and say little"};
+  if (scores.base_rate == 1) return {"the test rows are all of one class, and say little"};
   constexpr int64_t kFew = 10;  // of so few rows one class may be said by chance
   if (*most == scores.rows && scores.rows >= kFew) {
     return {cat("it says ", columns.classes()[static_cast<size_t>(most - said.begin())], " of every row",
@@ -235,19 +235,19 @@ void check_finite(const Predictions& predictions, const TrainPlan& plan) {
     return;
   remove_checkpoint(plan);
   throw ValueError("train.diverged",
-                   cat("what the model says of the rows that judge is no number: the training diverged, and ",
+                   cat("what the model says of the test rows is no number: the training diverged, and ",
                        plan.model.path, " is not written"),
                    "a smaller --learning-rate");
 }
 
-// What the threshold would do that the rows that say when to stop choose: those that judge choose nothing.
+// What the threshold would do that the validation rows choose: test rows choose nothing.
 std::string better_threshold(const ColumnProgram& columns, int64_t positive, const Predictions& validation,
                              const Tensor& validation_y, Predictions test, const Tensor& test_y) {
   BestThreshold best = best_threshold(validation, validation_y, positive);
   const Scores now = score(columns, test, test_y);
   test.best = Decision{positive, best.threshold}(test.outputs, columns.classes().size());
   if (best.f1 >= 0) best.f1 = score(columns, test, test_y).of_class[static_cast<size_t>(positive)].f1;
-  return better_text(columns, positive, now, best, "the rows that say when to stop choose");
+  return better_text(columns, positive, now, best, "the validation rows choose");
 }
 
 }  // namespace
@@ -301,10 +301,10 @@ void train_table(const TableRun& run) {
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = fit_columns(table, rows.train, options);
   check_replaced(plan.model.path, question_of(columns), plan.fit.epochs, run.force);
-  std::optional<CsvTable> judging;
+  std::optional<CsvTable> given_test;
   if (!data.test.empty()) {
-    judging = reading.read(data.test, columns.column_names());
-    check_test(columns, *judging, data.test);
+    given_test = reading.read(data.test, columns.column_names());
+    check_test(columns, *given_test, data.test);
   }
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
   const Tensor y = columns.labels(table, rows.train);
@@ -323,7 +323,8 @@ void train_table(const TableRun& run) {
   show_split(columns, table, data);
 
   RowJudgement test;
-  if (judging) test = checks.check(data.test, *judging, columns.names_of(*judging), missing, {}, run.results);
+  if (given_test)
+    test = checks.check(data.test, *given_test, columns.names_of(*given_test), missing, {}, run.results);
   if (!run.show_step) checks.write();
   const CsvTable& other = test.table;
   const CsvTable& test_table = data.test.empty() ? table : other;
@@ -333,7 +334,7 @@ void train_table(const TableRun& run) {
     const int64_t both = rows_in_both(table, rows.train, other, test_rows);
     if (10 * both > static_cast<int64_t>(test_rows.size())) {
       run.results.warn({cat(both, " of the ", test_rows.size(), " rows of ", data.test,
-                            " train too: what they say of the model is too good")});
+                            " are training rows too: what they say of the model is too good")});
     }
   }
   const std::string& test_path = data.test.empty() ? data.file : data.test;
@@ -345,14 +346,13 @@ void train_table(const TableRun& run) {
   if (data.test.empty()) {
     const int64_t again = rows_repeated(table, rows.train, rows.test);
     if (4 * again > std::ssize(rows.test)) {
-      run.results.warn(
-          {cat(again, " of the ", rows.test.size(),
-               " rows that judge stand among those that train too: what they say of the model is "
-               "too good")});
+      run.results.warn({cat(again, " of the ", rows.test.size(),
+                            " test rows are training rows too: what they say of the model is too good")});
     }
   }
-  say_aside(cat(rows.train.size(), " rows train, ", rows.validation.size(), " say when to stop, ",
-                test_rows.size(), data.test.empty() ? "" : cat(" of ", data.test), " judge; ",
+  say_aside(cat(counted(rows.train.size(), "training row"), ", ",
+                counted(rows.validation.size(), "validation row"), ", ",
+                counted(test_rows.size(), "test row"), data.test.empty() ? "" : cat(" of ", data.test), "; ",
                 columns.width(), columns.width() == 1 ? " input\n" : " inputs\n"));
   run.results.warn(warnings_of(report));
 

@@ -275,7 +275,7 @@ TEST(TrainVerb, ASavedModelOfImagesIsQuantizedAndTheCostIsSaid) {
       "quantize.images");
 }
 
-TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
+TEST(TrainVerb, ASavedModelOfImagesIsEvaluatedOnOthers) {
   const std::string folder = fresh_folder("train_evaluate"), data = csv(folder), model = folder + "/model";
   train({"--data", data, "--epochs", "30", "--model", model});
   for (const std::string& other : {data, idx(folder)}) {
@@ -283,7 +283,7 @@ TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
     EXPECT_EQ(json["rows"], 40);
     EXPECT_EQ(json["accuracy"], 1.0);
     EXPECT_EQ(json["confusion"][2], nlohmann::json({0, 0, 10, 0}));
-    // What it learned from says too much. Pixels up to 255 are other ones than those up to 16.
+    // What it was trained on says too much. Pixels up to 255 are other ones than those up to 16.
     EXPECT_EQ(json["warnings"].size(), other == data ? 1u : 0u);
   }
   // Three images of the class 1, one of which shows the class 2.

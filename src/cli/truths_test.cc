@@ -41,14 +41,14 @@ TEST_F(Truths, ZerosAndOnesAndFalseAndTrueAreOneForm) {
   for (const std::string& before : forms) {
     const std::string model = trained("model-" + before.substr(before.rfind('/') + 1), before);
     const Outcome own = call_command(cat("predict ", model, " ", before)),
-                  judged = call_command(cat("evaluate ", model, " ", before, " --all-rows --json"));
+                  evaluated = call_command(cat("evaluate ", model, " ", before, " --all-rows --json"));
     for (const std::string& now : forms) {
       const Outcome said = call_command(cat("predict ", model, " ", now));
       EXPECT_EQ(said.code, 0) << before << " " << now << said.error;
       EXPECT_EQ(said.error.find("warning"), std::string::npos) << before << " " << now << said.error;
       EXPECT_EQ(said.output, own.output) << before << " " << now;
       const Outcome again = call_command(cat("evaluate ", model, " ", now, " --all-rows --json"));
-      EXPECT_EQ(Json::parse(again.output)["accuracy"], Json::parse(judged.output)["accuracy"]) << now;
+      EXPECT_EQ(Json::parse(again.output)["accuracy"], Json::parse(evaluated.output)["accuracy"]) << now;
       const Outcome checked = call_command(cat("data check ", before, " ", now, " --json"));
       EXPECT_EQ(Json::parse(checked.output)["faults"], 0) << checked.output;
       EXPECT_EQ(checked.code, 0) << before << " " << now << checked.output;

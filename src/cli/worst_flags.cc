@@ -72,7 +72,7 @@ void WorstFlags::add(CLI::App& verb) {
                                        "The slices by any columns, one or two at once, in which --metric "
                                        "[error_rate, of numbers mae] is "
                                        "worst: "
-                                       "searched in half of the rows, judged in the others")
+                                       "searched in half of the rows, tested in the others")
                            ->check(number_from(int64_t{1}, int64_t{1000}))
                            ->expected(0, 1)
                            ->default_str("10")
@@ -113,33 +113,33 @@ WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::s
 
 std::string text_of(const WorstSlices& worst, const WorstOptions& options, const Terminal& terminal) {
   const std::string searched = cat(worst.searched, " slices were searched in one half of the rows, and ",
-                                   worst.judged, " judged in the other\n");
+                                   worst.tested, " tested in the other\n");
   if (worst.found.empty()) return cat("\nno slice is worse than the rest by more than chance: ", searched);
   Table table({"worst slices", "rows", worst.metric, percent(options.level, 0) + " interval", "rest", "gap",
                percent(options.level, 0) + " interval", "p", "of rows"});
   for (const WorstSlice& slice : worst.found) {
     table.row({slice.name, slice.rows, fixed(slice.value, 4), between(slice.interval), fixed(slice.rest, 4),
                fixed(slice.gap, 4), between(slice.gap_interval), fixed(slice.adjusted_p, 4),
-               slice.judged_rows});
+               slice.tested_rows});
   }
   return cat(
       "\n", table.text(terminal),
       terminal.paint(Ink::kDim, cat(searched, "p: ", worst.exact ? "Fisher's exact" : "Welch's one-sided",
-                                    " test, adjusted by Benjamini and Hochberg for ", worst.judged,
+                                    " test, adjusted by Benjamini and Hochberg for ", worst.tested,
                                     " tests; of slices at\nor below ", percent(options.discoveries, 0),
                                     " as many are there by chance, on average\n")));
 }
 
 Json json_of(const WorstSlices& worst, const WorstOptions& options) {
   Json out = {{"metric", worst.metric},         {"depth", options.depth},
-              {"searched", worst.searched},     {"judged", worst.judged},
+              {"searched", worst.searched},     {"judged", worst.tested},
               {"discovered", worst.discovered}, {"adjusted_by", "Benjamini-Hochberg"},
               {"slices", Json::array()}};
   for (const WorstSlice& slice : worst.found) {
     Json& one =
         out["slices"].emplace_back(Json{{"slice", slice.name},
                                         {"rows", slice.rows},
-                                        {"judged_rows", slice.judged_rows},
+                                        {"judged_rows", slice.tested_rows},
                                         {"value", slice.value},
                                         {"interval", {slice.interval.low, slice.interval.high}},
                                         {"rest", slice.rest},

@@ -147,7 +147,7 @@ TEST(ColumnLabel, SkewedPositiveNumbersAreLearnedAsLogarithms) {
   // What a model says stays within what it has seen.
   const std::vector<float> far = {-100, 100};
   EXPECT_EQ(program.predicted_values(far), (std::vector<double>{double(price(1)), double(price(100))}));
-  // A number below all that trained, below zero too, is a label as any other.
+  // A number below all training rows, below zero too, is a label as any other.
   const std::vector<float> below = program.labels(parse_csv("x,y\n1,-1\n2,-250\n3,0\n")).to_vector<float>();
   const std::vector<double> read = program.label_values(below);
   EXPECT_NEAR(read[0], -1, 1e-5);

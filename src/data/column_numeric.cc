@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMostScaled = 10;
 
-// Whether all that trained was 0 and 1. Of numbers between these the variance is mean (1 - mean) where each
+// Whether all training rows were 0 and 1. Of numbers between these the variance is mean (1 - mean) where each
 // is one of them, and less where one is not; log(1 + x) of them is 0 and log 2.
 bool trained_on_bits(const NumericStep& step) {
   constexpr double kRounding = 1e-9;

@@ -307,8 +307,8 @@ struct LabelStep {
   std::string class_key(const std::string& text) const;
   // The number of a class; nothing for an unknown one.
   std::optional<int32_t> class_of(std::string_view text) const;
-  // In units of the label's deviation. The logarithm of a number below 0, which no row that trains has, is
-  // that of its size with its sign: such a row is judged as any other.
+  // In units of the label's deviation. The logarithm of a number below 0, which no training row has, is
+  // that of its size with its sign: such a row is evaluated as any other.
   std::optional<double> scaled(std::string_view text) const;
   double unscaled(double output) const;
 

@@ -1,5 +1,5 @@
 // Which of two classes is the positive one, from which rates count, and what says so: one rule for models,
-// files of scores, gates and tables. It is never derived from the rows that are judged: their shares change
+// files of scores, gates and tables. It is never derived from the evaluated rows: their shares change
 // from one file to the next, and with them the meaning of every rate.
 #pragma once
 

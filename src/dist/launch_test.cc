@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "base/process_state.h"
 #include "base/rule_of_test.h"
 #include "base/scratch_test.h"
 #include "dist/launch_process.h"
@@ -45,12 +46,10 @@ bool comes(const std::function<bool()>& what) {
   return false;
 }
 
+// A zombie is none of ours to reap where its parent was killed.
 bool lives(const std::string& pid) {
-  // A zombie is none of ours to reap where its parent was killed.
-  std::ifstream file(cat("/proc/", pid, "/stat"));
-  std::string text;
-  if (!std::getline(file, text)) return false;
-  return text.at(text.rfind(')') + 2) != 'Z';
+  const auto state = process_state(std::stoi(pid));
+  return state && state->lives();
 }
 
 std::string text_of_file(const std::string& path) {
@@ -346,8 +345,8 @@ TEST(Launch, StopsAndGoesOnWithItsRanks) {
     ::_exit(run.outcome.code);
   }
   const auto state_is = [](const std::string& pid, char wanted) {
-    const std::string text = text_of_file(cat("/proc/", pid, "/stat"));
-    return !text.empty() && text[text.rfind(')') + 2] == wanted;
+    const auto state = process_state(std::stoi(pid));
+    return state && state->letter == wanted;
   };
   ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 2; }));
   const std::vector<std::string> ranks = words_of(text_of_file(pids));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "comm/control_end.h"
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
 #include "dist/readers.h"
@@ -37,6 +38,8 @@ int Strategy::replicas_here() const { return replicas_->count(); }
 int Strategy::worker() const { return replicas_->worker(); }
 int Strategy::workers() const { return replicas_->workers(); }
 
+// Public headers say it by themselves.
+static_assert(Strategy::kPreempted == kPreemptedStatus);
 bool Strategy::told_to_go() const { return replicas_->goes(); }
 
 std::vector<PerReplica> Strategy::run(const TracedFunction& function,

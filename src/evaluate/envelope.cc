@@ -69,7 +69,7 @@ class NovelColumn {
                now_.count([&](std::string_view cell) { return !read(cell); }), now_.present());
   }
 
-  // Numbers, or days: dates of new rows lie behind those that train as a rule.
+  // Numbers, or days: dates of new rows lie behind those of training rows as a rule.
   template <class Read>
   void range(const SeenRange& seen, double apart, bool dates, const Read& read) {
     if (before().read == 0 || !std::isfinite(seen.least) || !std::isfinite(seen.most)) return;
@@ -190,20 +190,20 @@ std::string text(const Novel& novel) {
   const bool one = novel.rows == 1;
   switch (novel.what) {
     case NovelOf::kForm:
-      return cat(rows, one ? " cells is" : " cells are", " of another form than those that train");
+      return cat(rows, one ? " cells is" : " cells are", " of another form than in the training rows");
     case NovelOf::kMissing:
-      return cat(rows, one ? " cells is" : " cells are", " missing, more often than of those that train");
+      return cat(rows, one ? " cells is" : " cells are", " missing, more often than in the training rows");
     case NovelOf::kValues:
-      return cat(rows, one ? " rows has" : " rows have", " a value that none of those that train has");
+      return cat(rows, one ? " rows has" : " rows have", " a value that no training row has");
     case NovelOf::kRange:
       if (novel.dates)
         return cat(rows, one ? " dates lies" : " dates lie",
-                   " farther from all that train than these are apart");
+                   " farther from all training rows than these are apart");
       if (!novel.sure && novel.far_out > 0)
         return cat(column, novel.far_out, " of ", novel.of, novel.far_out == 1 ? " rows lies" : " rows lie",
-                   " beyond all that train by more than the whole range of these");
+                   " beyond all training rows by more than the whole range of these");
       return cat(column, novel.above, " of ", novel.of, " rows lie above and ", novel.below,
-                 " below all that train");
+                 " below all training rows");
   }
   return column;
 }
@@ -254,7 +254,7 @@ std::vector<ColumnStep> trained_steps(const CsvTable& train, const MissingWords&
     const std::string& name = train.names()[static_cast<size_t>(c)];
     const ColumnProfile profile = profile_column(train, rows, c, missing);
     if (profile.present() == 0) {
-      left_out.push_back({name, "no cell that trains holds a value", 0, 1});
+      left_out.push_back({name, "no training row holds a value", 0, 1});
       continue;
     }
     if (names_rows(name, profile)) {

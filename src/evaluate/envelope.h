@@ -1,5 +1,5 @@
-// What new rows hold that those which train did not: numbers beyond all of theirs, dates far off, cells of
-// another form, values that nobody had, cells that are missing. Few rows are judged as many are: by the
+// What new rows hold that training rows did not: numbers beyond all of theirs, dates far off, cells of
+// another form, values that nobody had, cells that are missing. Few rows are checked as many are: by the
 // exact chance that such rows fall among the new ones alone.
 #pragma once
 
@@ -31,7 +31,8 @@ double more_often_chance(int64_t kind_before, int64_t before, int64_t kind_now, 
 double fresh_values_chance(int64_t most, int64_t fresh, int64_t values, int64_t before, int64_t now);
 
 enum class NovelOf {
-  kForm,     // cells that are not read as those that train are: another unit, words, dates in another style
+  kForm,     // cells that are not read as those of training rows are: another unit, words, dates in another
+             // style
   kMissing,  // cells that are missing more often
   kValues,   // categories that no row had
   kRange,    // numbers beyond all; dates farther from all than these are apart, and than 62 days: days go on
@@ -41,13 +42,13 @@ struct Novel {
   NovelOf what = NovelOf::kForm;
   int64_t rows = 0, of = 0;      // such rows, and of how many
   int64_t below = 0, above = 0;  // of kRange: `rows` by their side
-  int64_t far_out = 0;           // of kRange: rows that lie farther off than all that train are apart
+  int64_t far_out = 0;           // of kRange: rows that lie farther off than all training rows are apart
   bool dates = false;
   double p = 1, adjusted_p = 1;  // by Holm over all columns and questions
   bool sure = false;             // adjusted_p is at most alpha
   int64_t needed = 0;  // rows with which chance could be told from a change; 0 where there are enough
 };
-// `column "age": 15 of 15 rows lie above and 0 below all that train`.
+// `column "age": 15 of 15 rows lie above and 0 below all training rows`.
 std::string text(const Novel& novel);
 
 // The chance of an alarm where nothing changed, of all columns together: half of what a look at two tables
@@ -67,7 +68,7 @@ std::string why_not_asked(const ColumnStep& step);
 
 // What `trained` says of columns, as training reads them, against those rows of `now` (all: all_rows());
 // where it does not say how many cells trained, nothing is said. In the order of the columns, those questions
-// alone that found a row. This is the judgement of `espalier check`, `data check` and `predict`. `left_out`
+// alone that found a row. This is the check of `espalier check`, `data check` and `predict`. `left_out`
 // gets the columns of why_not_asked().
 std::vector<Novel> find_novel(std::span<const ColumnStep> trained, const CsvTable& now,
                               std::span<const int64_t> rows, const NovelOptions& options = {},

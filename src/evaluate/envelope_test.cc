@@ -159,7 +159,7 @@ TEST(Envelope, DatesGoOnAndOfAnotherFormOrFarOffAreFound) {
               "range placed; ");
     EXPECT_EQ(sure(before, column("placed", rows, [](int i) { return cat("2032-06-", 10 + i % 19); })),
               "range placed; ")
-        << "farther off than those that train are apart";
+        << "farther off than training rows are apart";
     EXPECT_EQ(sure(before, column("placed", rows, [](int i) { return cat(10 + i % 19, ".7.2031"); })),
               "form placed; ");
     EXPECT_EQ(sure(before, column("placed", rows, [](int i) { return cat(1942000000 + i); })),
@@ -171,7 +171,7 @@ TEST(Envelope, DatesGoOnAndOfAnotherFormOrFarOffAreFound) {
             "form unix_time; ");
 }
 
-TEST(Envelope, UnitsFormsTypesAndValuesAreJudgedFromTheFirstRowsOn) {
+TEST(Envelope, UnitsFormsTypesAndValuesAreCheckedFromTheFirstRowsOn) {
   const auto numbers = [](const char* word) {
     return [word](int i) { return cat(100 + i % 90 + (i % 7) / 8.0, word); };
   };
@@ -226,7 +226,7 @@ TEST(Envelope, ASavedProgramKnowsWhatTheTableKnew) {
   const std::vector<Novel> found = find_novel(steps, now, all_rows(now));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(text(found[0]),
-            "column \"placed\": 15 of 15 dates lie farther from all that train than these are apart");
+            "column \"placed\": 15 of 15 dates lie farther from all training rows than these are apart");
   // Of a program of before, which has no counts, nothing is said.
   std::string old = program.to_json();
   for (const char* key : {"\"cells_read\"", "\"cells_unread\"", "\"cells_missing\""})

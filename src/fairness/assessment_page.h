@@ -14,7 +14,7 @@ namespace espalier {
 
 struct AssessmentPageOptions {
   std::string title = "Assessment";
-  std::string subject = {};  // what was judged: "scores.csv"
+  std::string subject = {};  // what was evaluated: "scores.csv"
   // What a gate said; without one the largest gaps come first, unjudged. Where its texts name a slice that is
   // hidden they say "(rare)" instead.
   std::optional<VerdictBanner> verdict = {};

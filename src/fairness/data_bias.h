@@ -44,7 +44,7 @@ std::string text(const MissingGap& gap, const std::string& groups);
 
 // How well another column tells the group: the area under the ROC curve of group against the rest. The
 // column's values (numbers in twentieths) are scored by how often rows of even number are of the group, and
-// rows of odd number judge. The group of the largest area.
+// rows of odd number are the test. The group of the largest area.
 struct Proxy {
   std::string column, group;
   double area = 0.5;

@@ -132,8 +132,8 @@ class Search {
       : costs_(std::move(costs)), columns_(columns), options_(options) {
     Philox random(options.seed, 2);
     for (size_t row = 0; row < costs_.of.size(); ++row) {
-      const bool judged = random.below(2) == 1;
-      (judged ? judged_ : searched_).push_back(static_cast<uint32_t>(row));
+      const bool tested = random.below(2) == 1;
+      (tested ? tested_ : searched_).push_back(static_cast<uint32_t>(row));
     }
   }
 
@@ -142,22 +142,22 @@ class Search {
     std::vector<Candidate> candidates = explore(out.searched);
     std::ranges::stable_sort(candidates, std::greater(), &Candidate::surety);
     candidates.resize(std::min(candidates.size(), options_.candidates));
-    std::vector<std::pair<double, WorstSlice>> judged;
+    std::vector<std::pair<double, WorstSlice>> tested;
     std::vector<double> p;
     for (const Candidate& candidate : candidates) {
-      if (auto slice = judge(candidate)) {
+      if (auto slice = test(candidate)) {
         p.push_back(slice->second.p);
-        judged.push_back(std::move(*slice));
+        tested.push_back(std::move(*slice));
       }
     }
-    out.judged = judged.size();
+    out.tested = tested.size();
     const std::vector<double> adjusted = benjamini_hochberg(p);
-    for (size_t i = 0; i < judged.size(); ++i) judged[i].second.adjusted_p = adjusted[i];
-    std::erase_if(judged, [&](const auto& one) { return one.second.adjusted_p > options_.discoveries; });
-    out.discovered = judged.size();
-    std::ranges::stable_sort(judged, std::greater(), [](const auto& one) { return one.first; });
-    for (size_t i = 0; i < std::min(judged.size(), options_.most); ++i)
-      out.found.push_back(std::move(judged[i].second));
+    for (size_t i = 0; i < tested.size(); ++i) tested[i].second.adjusted_p = adjusted[i];
+    std::erase_if(tested, [&](const auto& one) { return one.second.adjusted_p > options_.discoveries; });
+    out.discovered = tested.size();
+    std::ranges::stable_sort(tested, std::greater(), [](const auto& one) { return one.first; });
+    for (size_t i = 0; i < std::min(tested.size(), options_.most); ++i)
+      out.found.push_back(std::move(tested[i].second));
     return out;
   }
 
@@ -240,9 +240,9 @@ class Search {
         where, [&](const auto& each) { return columns_[each.first]->codes[row] == each.second; });
   }
   // With how sure it is; none where the other half has no such rows.
-  std::optional<std::pair<double, WorstSlice>> judge(const Candidate& candidate) const {
+  std::optional<std::pair<double, WorstSlice>> test(const Candidate& candidate) const {
     std::vector<uint32_t> inside, outside;
-    for (const uint32_t row : judged_) (within(row, candidate.where) ? inside : outside).push_back(row);
+    for (const uint32_t row : tested_) (within(row, candidate.where) ? inside : outside).push_back(row);
     const Costs slice = costs_of_rows(inside), rest = costs_of_rows(outside);
     if (slice.rows.weight <= 0 || rest.rows.weight <= 0) return std::nullopt;
     const Estimate its = estimate_of(slice, inside), of_rest = estimate_of(rest, outside);
@@ -253,7 +253,7 @@ class Search {
     everything += rest;
     WorstSlice out{.name = {},
                    .rows = candidate.rows + std::ssize(inside),
-                   .judged_rows = slice.rows.rows,
+                   .tested_rows = slice.rows.rows,
                    .value = *its.value,
                    .rest = *of_rest.value,
                    .interval = *own,
@@ -271,7 +271,7 @@ class Search {
   const RowCosts costs_;
   const std::vector<const CategoryColumn*>& columns_;
   const WorstOptions& options_;
-  std::vector<uint32_t> searched_, judged_;
+  std::vector<uint32_t> searched_, tested_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The slices in which a model does worst, searched in one half of the rows and judged in the other.
+// The slices in which a model does worst, searched in one half of the rows and tested in the other.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct WorstOptions {
   size_t most = 10;           // that are told
   size_t depth = 2;           // columns a slice is by, at most
   size_t beam = 100;          // slices of one depth that are parted further
-  size_t candidates = 50;     // that are judged
+  size_t candidates = 50;     // that are tested
   int64_t min_rows = 30;      // of a slice
   double discoveries = 0.05;  // of those that are told, this share may be there by chance
   double level = kLevel;      // of intervals
@@ -33,19 +33,19 @@ struct WorstSlice {
   std::vector<std::pair<std::string, std::string>> where = {};  // columns and values
   int64_t rows = 0;                                             // in both halves
   // Of the half that was not searched.
-  int64_t judged_rows = 0;  // that the metric counts
+  int64_t tested_rows = 0;  // that the metric counts
   double value = 0, rest = 0;
   Interval interval = {};      // of the value
   double gap = 0;              // value - rest
   Interval gap_interval = {};  // Newcombe's, or Welch's
   double p = 1;                // of so bad a slice among rows that do not differ
-  double adjusted_p = 1;       // benjamini_hochberg() over those that were judged
+  double adjusted_p = 1;       // benjamini_hochberg() over those that were tested
 };
 struct WorstSlices {
   std::string metric;                  // its name
   bool exact = true;                   // p is by Fisher's exact test, else by Welch's to one side
   std::vector<WorstSlice> found = {};  // the surest first
-  size_t searched = 0, judged = 0, discovered = 0;
+  size_t searched = 0, tested = 0, discovered = 0;
 };
 
 // Whether a slice with more of the rate is worse: its numerator counts mistakes. Raises

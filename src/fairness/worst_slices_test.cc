@@ -56,7 +56,7 @@ int with_discoveries(int seeds, size_t rows, bool weighted) {
   for (int seed = 0; seed < seeds; ++seed) {
     const PlantedRows data(static_cast<uint64_t>(seed), rows, 1, weighted);
     const WorstSlices worst = worst_slices(data.view(), data.by(), {.seed = static_cast<uint64_t>(seed)});
-    EXPECT_GT(worst.judged, 10u);
+    EXPECT_GT(worst.tested, 10u);
     alarms += worst.discovered > 0;
   }
   return alarms;
@@ -81,12 +81,12 @@ TEST(WorstSlices, FiguresAreOfRowsThatWereNotSearched) {
   int64_t rows = 0;
   for (size_t i = 0; i < 6000; ++i) rows += data.columns[1].codes[i] == 3 && data.columns[4].codes[i] == 3;
   EXPECT_EQ(first.rows, rows);
-  EXPECT_TRUE(0 < first.judged_rows && first.judged_rows < rows) << first.judged_rows;
+  EXPECT_TRUE(0 < first.tested_rows && first.tested_rows < rows) << first.tested_rows;
   EXPECT_NEAR(first.value, 0.6, 0.25);
   EXPECT_NEAR(first.rest, 0.1, 0.03);
   EXPECT_DOUBLE_EQ(first.gap, first.value - first.rest);
   EXPECT_TRUE(first.gap_interval.low > 0 && first.gap_interval.low < first.gap);
-  const Interval wanted = wilson({first.value, static_cast<double>(first.judged_rows)});
+  const Interval wanted = wilson({first.value, static_cast<double>(first.tested_rows)});
   EXPECT_DOUBLE_EQ(first.interval.low, wanted.low);
   EXPECT_LE(first.p, first.adjusted_p);
   // As accuracy the same slice is as far below the rest.
@@ -164,7 +164,7 @@ TEST(WorstSlices, OfNumbersTheyAreByTheMeanError) {
             "worst.metric");
 }
 
-// Two of several classes are judged as two are.
+// Two of several classes are tested as two are.
 TEST(WorstSlices, OfSeveralClassesTheyAreByTheShareOfMistakes) {
   const PlantedRows data(4, 6000, 6);
   const std::vector<std::string> classes = {"no", "yes", "never"};

@@ -12,7 +12,7 @@
 namespace espalier {
 
 struct CheckPage {
-  std::string subject;  // what was judged
+  std::string subject;  // what was evaluated
   std::string next;     // the command after this; "": none
   std::vector<PageSection> sections = {};
   int64_t k = kRareRows;  // that a value needs to be named

@@ -85,7 +85,7 @@ class Faults {
     lacks(train_, *now_, "column dropped");
     lacks(*now_, train_, "new column");
   }
-  // The columns that a model reads are judged by themselves, from what it keeps of them, as `predict` does:
+  // The columns that a model reads are checked by themselves, from what it keeps of them, as `predict` does:
   // how many others a table has changes nothing there.
   void novel(const std::set<std::string>& said) {
     std::vector<NotCompared> left_out;
@@ -128,7 +128,7 @@ class Faults {
       const FaultOf of = range ? FaultOf::kRange : FaultOf::kSchema;
       const bool unusual_values = each.what == NovelOf::kValues && each.p < 1;
       if (each.needed > 0)
-        not_judged(of, {each.column, cat(text(each), "; ", each.of, " judged, ", each.needed, " needed"),
+        not_judged(of, {each.column, cat(text(each), "; ", each.of, " checked, ", each.needed, " needed"),
                         each.of, each.needed});
       else if (each.sure || each.far_out > 0 || each.what == NovelOf::kForm || unusual_values)
         (range ? range_ : found_).push_back({of, each.sure, each.column, text(each)});
@@ -159,7 +159,7 @@ class Faults {
   }
 
   void leaks() {
-    // Rows that lack a column cannot be held against those that train.
+    // Rows that lack a column cannot be held against training rows.
     const bool whole = now_ && std::ranges::all_of(train_.names(), [&](const std::string& name) {
                          return name == options_.label || meets(name);
                        });
@@ -167,7 +167,7 @@ class Faults {
       not_judged(FaultOf::kLeak, too_few("", train_.rows(), kRowsForLeaks, "row"));
     if (now_ && !whole)
       not_judged(FaultOf::kLeak,
-                 {"", "the new rows lack a column, and are not held against those that train", {}, {}},
+                 {"", "the new rows lack a column, and are not held against the training rows", {}, {}},
                  false);
     for (const LeakFinding& found :
          find_leaks(train_, whole ? now_ : nullptr,
@@ -270,7 +270,7 @@ class Faults {
   const CsvTable& train_;
   const CsvTable* now_;
   DataFaultOptions options_;
-  std::vector<ColumnProfile> profiles_;  // of what trains
+  std::vector<ColumnProfile> profiles_;  // of the training rows
   std::vector<DataFault> found_, range_;
   std::vector<NotJudged> not_judged_;
   std::set<std::string> judged_;  // columns whose range, form or values were asked

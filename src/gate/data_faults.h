@@ -1,4 +1,5 @@
-// What is wrong with the tables that a model learns from and meets: all that is asked of data, in one answer.
+// What is wrong with the training rows of a model and the rows that it meets: all that is asked of data, in
+// one answer.
 #pragma once
 
 #include <optional>
@@ -55,23 +56,23 @@ struct DataAnswer {
 
 struct DataFaultOptions {
   std::string label = {};                       // "" without one
-  std::string time = {};                        // the column that says when a row is judged
+  std::string time = {};                        // the column with the time of a row's prediction
   std::vector<std::string> groups = {};         // columns whose values are groups
   std::set<std::string> ignored = {};           // columns that schema, range and drift pass over
   std::set<std::string> unread = {};            // what knows the label there, no model is told
   std::set<std::string> read = {};              // what a model reads: not to be compared there is undecided
-  std::vector<ColumnStep> steps = {};           // that the model keeps of it: what `predict` judges rows by
-  std::optional<tfmd::Schema> schema = {};      // of new rows; none: what trains says, beyond chance
+  std::vector<ColumnStep> steps = {};           // that the model keeps of it: what `predict` checks rows by
+  std::optional<tfmd::Schema> schema = {};      // of new rows; none: the training rows say, beyond chance
   std::optional<std::string> environment = {};  // of new rows: one of the schema's
   int64_t k = kRareRows;                        // a value of fewer rows is not named
-  // The chance of an alarm by drift, range or what trains, where nothing changed: half of it by drift, half
+  // The chance of an alarm by drift, range or training rows, where nothing changed: half of it by drift, half
   // by what is new in the columns that the model reads, or in all without a model; of the others as much
   // again.
   double alpha = 0.05;
   MissingWords missing = ColumnOptions{}.missing;
 };
 
-// Of the rows that train and, unless null, of those that the model meets: warnings first, then by FaultOf,
+// Of the training rows and, unless null, of those that the model meets: warnings first, then by FaultOf,
 // then as their detectors sort them; and what could not be asked. Raises ValueError and FormatError as these.
 DataAnswer ask_data(const CsvTable& train, const CsvTable* now, const DataFaultOptions& options);
 // The faults of that.

@@ -52,7 +52,8 @@ TEST(DataFaults, WarningsComeInTheOrderOfTheQuestions) {
   const CsvTable words = visits(4, 600, 1, 30, " kg");
   const std::vector<DataFault> faults = find_data_faults(train, &words, {.label = "ill"});
   ASSERT_FALSE(faults.empty());
-  EXPECT_TRUE(faults[0].text.ends_with(" cells are of another form than those that train")) << faults[0].text;
+  EXPECT_TRUE(faults[0].text.ends_with(" cells are of another form than in the training rows"))
+      << faults[0].text;
 }
 
 TEST(DataFaults, AFewRowsFarOutAreWorthALook) {
@@ -69,7 +70,7 @@ TEST(DataFaults, AFewRowsFarOutAreWorthALook) {
   EXPECT_FALSE(faults[0].warning);
   EXPECT_EQ(
       faults[0].text,
-      "column \"weight\": 2 of 600 rows lie beyond all that train by more than the whole range of these");
+      "column \"weight\": 2 of 600 rows lie beyond all training rows by more than the whole range of these");
 }
 
 TEST(DataFaults, NewRowsMayLackTheLabelOrAnything) {

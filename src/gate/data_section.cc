@@ -62,7 +62,7 @@ Html column_table(const DataSpreads& spreads, const TableNames& names) {
 
 Html fault_table(const DataAnswer& data) {
   if (data.faults.empty())
-    return element("p", data.undecided() ? "No fault was found in what could be judged."
+    return element("p", data.undecided() ? "No fault was found in what could be checked."
                                          : "No fault was found in them.");
   HtmlTable table{.id = "data-faults",
                   .caption = "What was found in them",

@@ -12,7 +12,7 @@ namespace espalier {
 
 // What the tables are called.
 struct TableNames {
-  std::string train = "training", now = "judged";
+  std::string train = "training", now = "evaluated";
 };
 
 // The faults, and of each column how its cells are spread in one table and the other, with lines at its

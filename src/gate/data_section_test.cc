@@ -31,7 +31,7 @@ bool has(const std::string& page, const std::string& text) { return page.find(te
 
 TEST(DataSection, EachColumnIsDrawnWithItsDrift) {
   const std::string page = page_of(people_of_section(1), people_of_section(2, 20));
-  EXPECT_TRUE(has(page, "training: 500 rows; judged: 500 rows.")) << page;
+  EXPECT_TRUE(has(page, "training: 500 rows; evaluated: 500 rows.")) << page;
   EXPECT_TRUE(has(page, "distributions of weight are ")) << page;
   EXPECT_TRUE(has(page, " drifted")) << page;
   EXPECT_LT(page.find(">weight<"), page.find(">city<"));  // the furthest first

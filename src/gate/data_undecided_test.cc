@@ -40,7 +40,7 @@ Judged judged_data(const CsvTable& train, const CsvTable& now, DataFaultOptions 
           verdict.results[2].ruling};
 }
 
-TEST(DataUndecided, FewRowsLeaveDriftOpenAndAreJudgedByAllElse) {
+TEST(DataUndecided, FewRowsLeaveDriftOpenAndAreCheckedByAllElse) {
   const CsvTable train = orders(300, 1, "");
   for (const int rows : {8, 15, 19}) {
     const Judged other = judged_data(train, orders(rows, 1000, "Rom"));
@@ -59,7 +59,7 @@ TEST(DataUndecided, FewRowsLeaveDriftOpenAndAreJudgedByAllElse) {
   EXPECT_EQ(judged_data(train, orders(20, 1, "")).ruling, Ruling::kPass);
 }
 
-TEST(DataUndecided, AClosedDomainHoldsFromTheFirstRowOnAndWhatTrainsIsNone) {
+TEST(DataUndecided, AClosedDomainHoldsFromTheFirstRowOnAndTrainingRowsAreNone) {
   const CsvTable train = orders(300, 1, "");
   const CsvTable one = orders(1, 1, "Rom");
   EXPECT_EQ(judged_data(train, one).schema, Ruling::kUndecided)
@@ -258,7 +258,7 @@ TEST(DataUndecided, WhatNoComparisonTakesIsOpenWhereItMatters) {
     EXPECT_EQ(judged.drift, Ruling::kUndecided) << judged.sentence;
     EXPECT_EQ(judged.range, Ruling::kUndecided) << judged.sentence;
   }
-  // Values that come too seldom for drift, and dates, are judged by the other questions.
+  // Values that come too seldom for drift, and dates, are checked by the other questions.
   for (const Cell& cell : {Cell([](int i) { return cat("town ", i % 200); }),
                            Cell([](int i) { return cat("2031-0", 1 + i % 6, "-", 10 + i % 19); })}) {
     const Judged judged = judged_data(column(400, cell), column(60, cell), {.read = {"age", "city"}});

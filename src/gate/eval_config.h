@@ -19,7 +19,7 @@ struct EvalConfigGates {
   std::string text;                  // a file of gates
   int64_t gates = 0;                 // in it
   std::vector<std::string> notes;    // what has no place in it: "options.min_slice_size: why"
-  std::string label, score, weight;  // columns of the model that is judged; "" where none is named
+  std::string label, score, weight;  // columns of the model that is evaluated; "" where none is named
   bool ask_baseline = false;         // whether there is a change among the gates
 };
 

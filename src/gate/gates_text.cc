@@ -122,9 +122,9 @@ class Writer {
     }
   }
   void data() {
-    gate("Whether new rows have the columns, types and values of those that train.", "data = \"schema\"\n");
-    gate("Whether anything tells the label, or rows that judge train.", "data = \"leak\"\n");
-    gate("Whether numbers lie beyond all that train.", "data = \"range\"\nseverity = \"warn\"\n");
+    gate("Whether new rows have the columns, types and values of the training rows.", "data = \"schema\"\n");
+    gate("Whether anything tells the label, or evaluated rows are training rows.", "data = \"leak\"\n");
+    gate("Whether numbers lie beyond all training rows.", "data = \"range\"\nseverity = \"warn\"\n");
     gate("Whether columns follow another law.", "data = \"drift\"\nseverity = \"warn\"\n");
     gate("Whether cells are missing more often in one group.", "data = \"groups\"\nseverity = \"warn\"\n");
   }

@@ -17,7 +17,7 @@ Measured measure_data(const Gate& gate, const DataAnswer* answer) {
   // Of these kinds nothing is more than a note to those who look; a gate is by somebody who minds.
   const bool notes = gate.fault == FaultOf::kNames || gate.fault == FaultOf::kCells;
   if (!answer) {
-    add(kAll).reason = "there is no table that trains";
+    add(kAll).reason = "there is no training table";
     return out;
   }
   for (const DataFault& fault : answer->faults) {

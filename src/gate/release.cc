@@ -195,7 +195,7 @@ ReleaseGates ReleaseGates::parse(const std::string& toml, const std::string& sou
 
 namespace {
 
-// What the model learned from, with what is wrong with it and with the rows.
+// The training rows, with what is wrong with it and with the rows.
 struct TrainedOn {
   DataFaultOptions options;
   DataAnswer data;

@@ -79,7 +79,7 @@ class SchemaFaults {
     };
     const bool skewed = any(&tfmd::Feature::has_skew_comparator);
     const auto after = statistics(now_, missing_);
-    // Of what trains only comparators ask.
+    // Of the training rows only comparators ask.
     tfmd::DatasetFeatureStatisticsList train;
     if (skewed || any(&tfmd::Feature::has_drift_comparator)) train = statistics(train_, missing_);
     const auto* before = train.datasets_size() ? &train.datasets(0) : nullptr;
@@ -91,7 +91,8 @@ class SchemaFaults {
     }
     if (drift.dataset) add(*drift.dataset, "", [](const AnomalyReason&) { return true; });
     add_all(drift, [](const AnomalyReason&) { return true; });
-    // Skew is of what trains: of its other anomalies, which are not those of the new rows, nothing is said.
+    // Skew is of the training rows: of their other anomalies, which are not those of the new rows, nothing is
+    // said.
     if (skewed)
       add_all(validate(schema, {.statistics = before, .serving = &after.datasets(0)}), of_comparator);
   }

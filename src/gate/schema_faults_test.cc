@@ -69,8 +69,8 @@ TEST(SchemaFaults, MissingWordsThatADomainListsAreValues) {
   EXPECT_EQ(said(people(50, 20), people(50, 20), kind("string_domain { value: \"a\" }"), b), Texts{});
 }
 
-// A comparator that has nothing to compare with does not pass; other mistakes of what trains are not those of
-// the new rows.
+// A comparator that has nothing to compare with does not pass; other mistakes of the training rows are not
+// those of the new rows.
 TEST(SchemaFaults, SkewIsAllThatIsSaidOfWhatTrains) {
   const std::string skew =
       kind("skew_comparator { infinity_norm { threshold: 0.5 } } presence { min_count: 1 }");

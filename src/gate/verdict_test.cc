@@ -159,7 +159,7 @@ TEST(Verdict, FaultsOfTheDataBlockColumnByColumn) {
   EXPECT_EQ(of("[[gates]]\ndata = \"cells\"", &notes).sentence,
             "Blocked: cells of the data: Bonn and bonn (1 fault, limit 0).");
   EXPECT_EQ(of("[[gates]]\ndata = \"leak\"", nullptr).sentence,
-            "Undecided: leak of the data cannot be judged: there is no table that trains.");
+            "Undecided: leak of the data cannot be judged: there is no training table.");
   const std::string waiver =
       "\n[[waivers]]\ngate = \"data: drift\"\nslice = \"age\"\nname = \"a\"\nreason = \"b\"\n"
       "expires = 2031-01-01\n";

@@ -99,15 +99,20 @@ void finish(CollectiveParams& params) {
   params.what.type = params.type;
 }
 
-// The communicator of more than one rank, or null: then this rank is alone, or `failed` says what is wrong.
-Communicator* peers(const KernelCall& call, const CollectiveParams& params, bool& failed) {
+// Of more than one rank; null where this one is alone.
+Communicator* peers(const KernelCall& call) {
   Communicator* const communicator = call.context->communicator;
+  return communicator && communicator->world() > 1 ? communicator : nullptr;
+}
+
+// Whether there are as many ranks as it was made for; the failure says if not.
+bool has_its_ranks(const KernelCall& call, const CollectiveParams& params) {
+  const Communicator* const communicator = call.context->communicator;
   const size_t world = communicator ? static_cast<size_t>(communicator->world()) : 1;
-  failed = params.ranks && params.ranks != world;
-  if (failed)
-    call.failure->set(
-        cat("it is made for ", params.ranks, " ranks, and there ", world == 1 ? "is " : "are ", world));
-  return failed || world == 1 ? nullptr : communicator;
+  if (!params.ranks || params.ranks == world) return true;
+  call.failure->set(
+      cat("it is made for ", params.ranks, " ranks, and there ", world == 1 ? "is " : "are ", world));
+  return false;
 }
 
 // Calls f; a failure is the run's.
@@ -133,21 +138,18 @@ bool meet_ranks(const KernelCall& call, Communicator& communicator, const Collec
 }
 
 void end_collective(const KernelCall& call) {
-  const auto& p = *static_cast<const CollectiveParams*>(call.params);
-  bool failed = false;
-  Communicator* const communicator = peers(call, p, failed);
-  if (communicator) try_to(call, [&] { communicator->done(*call.ticket, call.pool()); });
+  if (Communicator* const communicator = peers(call))
+    try_to(call, [&] { communicator->done(*call.ticket, call.pool()); });
 }
 
 void begin_all_reduce(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  if (!has_its_ranks(call, p)) return;
   for (size_t i = 0; i < p.bytes.size(); ++i) {
     std::byte* const place = call.workspace + p.offsets[i];
     if (p.bytes[i] && call.in[i] != place) std::memcpy(place, call.in[i], p.bytes[i]);
   }
-  bool failed = false;
-  Communicator* const communicator = peers(call, p, failed);
-  if (communicator)
+  if (Communicator* const communicator = peers(call))
     try_to(call, [&] { *call.ticket = communicator->start(p.what, call.workspace, nullptr); });
 }
 
@@ -177,7 +179,7 @@ void put_together(const KernelCall& call, const CollectiveParams& p, size_t i) {
   }
 }
 
-Collective gathering(const CollectiveParams& p, size_t i) {
+Collective of_operand(const CollectiveParams& p, size_t i) {
   Collective what = p.what;
   what.count = p.bytes[i] / what.element;
   return what;
@@ -186,12 +188,11 @@ Collective gathering(const CollectiveParams& p, size_t i) {
 // Of one operand.
 void begin_all_gather(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
-  bool failed = false;
-  Communicator* const communicator = peers(call, p, failed);
-  if (failed || !p.bytes[0]) return;
+  if (!has_its_ranks(call, p) || !p.bytes[0]) return;
+  Communicator* const communicator = peers(call);
   if (!communicator) return void(std::memcpy(call.out[0], call.in[0], p.bytes[0]));
   try_to(call, [&] {
-    *call.ticket = communicator->start(gathering(p, 0), bytes_of(call.in[0]), gathered_at(call, p, 0));
+    *call.ticket = communicator->start(of_operand(p, 0), bytes_of(call.in[0]), gathered_at(call, p, 0));
   });
 }
 
@@ -199,22 +200,20 @@ void end_all_gather(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
   if (!p.bytes[0]) return;
   end_collective(call);
-  if (!call.failure->failed() && call.context->communicator && call.context->communicator->world() > 1)
-    put_together(call, p, 0);
+  if (!call.failure->failed() && peers(call)) put_together(call, p, 0);
 }
 
 void run_all_gather(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
-  bool failed = false;
-  Communicator* const communicator = peers(call, p, failed);
-  if (failed) return;
+  if (!has_its_ranks(call, p)) return;
+  Communicator* const communicator = peers(call);
   for (size_t i = 0; i < p.bytes.size(); ++i) {
     if (!p.bytes[i]) continue;
     if (!communicator) {
       std::memcpy(call.out[i], call.in[i], p.bytes[i]);
       continue;
     }
-    if (!meet_ranks(call, *communicator, gathering(p, i), call.in[i], gathered_at(call, p, i))) return;
+    if (!meet_ranks(call, *communicator, of_operand(p, i), call.in[i], gathered_at(call, p, i))) return;
     put_together(call, p, i);
   }
 }
@@ -222,9 +221,8 @@ void run_all_gather(const KernelCall& call) {
 // The operand's parts, rank after rank, lie together before they are reduced.
 void run_reduce_scatter(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
-  bool failed = false;
-  Communicator* const communicator = peers(call, p, failed);
-  if (failed) return;
+  if (!has_its_ranks(call, p)) return;
+  Communicator* const communicator = peers(call);
   if (!communicator) return void(std::memcpy(call.out[0], call.in[0], p.bytes[0]));
   const auto* in = static_cast<const std::byte*>(call.in[0]);
   const size_t part = p.bytes[0] / p.ranks;
@@ -237,16 +235,14 @@ void run_reduce_scatter(const KernelCall& call) {
 
 void run_collective_broadcast(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
-  bool failed = false;
-  Communicator* const communicator = peers(call, p, failed);
-  for (size_t i = 0; i < p.bytes.size() && !failed; ++i) {
+  if (!has_its_ranks(call, p)) return;
+  Communicator* const communicator = peers(call);
+  for (size_t i = 0; i < p.bytes.size(); ++i) {
     if (!p.bytes[i]) continue;
     const bool root = !communicator || communicator->rank() == p.what.root;
     if (root) std::memcpy(call.out[i], call.in[i], p.bytes[i]);
     if (!communicator) continue;
-    Collective what = p.what;
-    what.count = p.bytes[i] / what.element;
-    failed = !meet_ranks(call, *communicator, what, call.in[i], root ? nullptr : call.out[i]);
+    if (!meet_ranks(call, *communicator, of_operand(p, i), call.in[i], root ? nullptr : call.out[i])) return;
   }
 }
 

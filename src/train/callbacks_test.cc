@@ -295,7 +295,7 @@ TEST(ConsoleProgress, SaysThatAClassIsNotAmongTheRowsThatValidate) {
             {.validation_split = 0.25, .callbacks = {ConsoleProgress()}});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(
-      said.starts_with("note: class 1 of the labels: no row among those that validate; "
+      said.starts_with("note: class 1 of the labels: no row among the validation rows; "
                        "validation_split takes the last rows as they are given"))
       << said;
 }

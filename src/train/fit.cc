@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kOfBatch = " of its batch";
 
-// Workers judge with what each holds: it is to be the same.
+// Workers evaluate with what each holds: it is to be the same.
 void require_equal_workers(const char* verb, const Replicas* replicas, const Model& model,
                            std::span<const Tensor> rows = {}) {
   if (replicas) replicas->require_equal(verb, model.variables(), rows);

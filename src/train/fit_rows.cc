@@ -264,14 +264,13 @@ std::vector<std::string> split_notes(const Tensor& y, int64_t kept) {
       if (++missing <= kNamed) names += cat(missing == 1 ? "" : ", ", label);
     }
     if (missing == 0) return;
-    out.push_back(
-        cat(missing == 1 ? "class " : "classes ", names,
-            missing > kNamed ? cat(" and ", missing - kNamed, " more") : "",
-            " of the labels: no row among those that ", which,
-            "; validation_split takes the last rows as they are given, so shuffle them before fit"));
+    out.push_back(cat(
+        missing == 1 ? "class " : "classes ", names,
+        missing > kNamed ? cat(" and ", missing - kNamed, " more") : "", " of the labels: no row among the ",
+        which, "; validation_split takes the last rows as they are given, so shuffle them before fit"));
   };
-  note(last, first, "train");
-  note(first, last, "validate");
+  note(last, first, "training rows");
+  note(first, last, "validation rows");
   return out;
 }
 

@@ -77,8 +77,8 @@ TEST(FitRows, ClassesInOnePartAloneAreNamed) {
   for (int i = 0; i < 40; ++i) sorted.push_back(i / 10);
   const auto of_sorted = notes(sorted, 0.4);  // 0 to 2 train, 2 and 3 validate
   ASSERT_EQ(of_sorted.size(), 2u);
-  EXPECT_TRUE(of_sorted[0].starts_with("class 3 of the labels: no row among those that train;"));
-  EXPECT_TRUE(of_sorted[1].starts_with("classes 0, 1 of the labels: no row among those that validate;"));
+  EXPECT_TRUE(of_sorted[0].starts_with("class 3 of the labels: no row among the training rows;"));
+  EXPECT_TRUE(of_sorted[1].starts_with("classes 0, 1 of the labels: no row among the validation rows;"));
   std::vector<int32_t> mixed;
   for (int i = 0; i < 40; ++i) mixed.push_back(i % 4);
   EXPECT_TRUE(notes(mixed, 0.4).empty());
@@ -183,14 +183,14 @@ TEST(Fit, ARowOfWeightZeroIsNotThere) {
                                           .validation_sample_weight = weights,
                                           .sample_weight = weights});
     const Logs one = model.train_on_batch(x, y, weights),
-               judged = model.evaluate(x, y, {.sample_weight = weights});
+               weighted = model.evaluate(x, y, {.sample_weight = weights});
     // Those that count, alone.
     const Tensor counted = Tensor::of<int32_t>({1, 2, 4});
     const Logs alone =
         model.evaluate(take(x, counted), take(y, counted), {.sample_weight = take(weights, counted)});
-    for (const auto& [name, value] : alone) EXPECT_NEAR(judged.at(name), value, 1e-5) << name;
+    for (const auto& [name, value] : alone) EXPECT_NEAR(weighted.at(name), value, 1e-5) << name;
 
-    Numbers out(judged.begin(), judged.end());
+    Numbers out(weighted.begin(), weighted.end());
     out.insert(out.end(), one.begin(), one.end());
     for (const Logs& logs : history) out.insert(out.end(), logs.begin(), logs.end());
     const std::vector<Variable> variables = model.variables();

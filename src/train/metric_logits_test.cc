@@ -20,7 +20,7 @@ struct FirstInput : Model {
 const Tensor kLogits = Tensor::of<float>({0.3, -0.3, 0.3, 0.3}, {4, 1});
 const Tensor kLabels = Tensor::of<float>({1, 0, 1, 0}, {4, 1});
 
-Logs judged(const Loss& loss, const std::vector<Metric>& metrics, const Tensor& x = kLogits) {
+Logs evaluated(const Loss& loss, const std::vector<Metric>& metrics, const Tensor& x = kLogits) {
   FirstInput model;
   model.compile({.loss = loss, .metrics = metrics});
   return model.evaluate(x, kLabels);
@@ -29,32 +29,33 @@ Logs judged(const Loss& loss, const std::vector<Metric>& metrics, const Tensor& 
 TEST(MetricLogits, NamesFollowTheLoss) {
   const Loss logits = BinaryCrossentropy({.from_logits = true});
   for (const char* name : {"auto", "accuracy", "acc", "binary_accuracy"}) {
-    const Logs logs = judged(logits, {name});
+    const Logs logs = evaluated(logits, {name});
     const std::string logged = std::string(name) == "auto" ? "accuracy" : name;
     EXPECT_DOUBLE_EQ(logs.at(logged), 0.75) << name;
     // Of the same numbers as probabilities none is positive.
-    EXPECT_DOUBLE_EQ(judged(BinaryCrossentropy(), {name}).at(logged), 0.5) << name;
+    EXPECT_DOUBLE_EQ(evaluated(BinaryCrossentropy(), {name}).at(logged), 0.5) << name;
   }
-  EXPECT_NEAR(judged(logits, {"precision"}).at("precision"), 2 / 3., 1e-6);
-  EXPECT_DOUBLE_EQ(judged(logits, {"recall"}).at("recall"), 1);
-  EXPECT_DOUBLE_EQ(judged(BinaryCrossentropy(), {"recall"}).at("recall"), 0);
+  EXPECT_NEAR(evaluated(logits, {"precision"}).at("precision"), 2 / 3., 1e-6);
+  EXPECT_DOUBLE_EQ(evaluated(logits, {"recall"}).at("recall"), 1);
+  EXPECT_DOUBLE_EQ(evaluated(BinaryCrossentropy(), {"recall"}).at("recall"), 0);
   // Rows of one sign are parted by their size: below 0 all are one to probabilities.
   const Tensor below = Tensor::of<float>({-0.1, -3, -0.2, -2}, {4, 1});
-  EXPECT_DOUBLE_EQ(judged(logits, {"auc"}, below).at("auc"), 1);
-  EXPECT_DOUBLE_EQ(judged(BinaryCrossentropy(), {"auc"}, below).at("auc"), 0.5);
+  EXPECT_DOUBLE_EQ(evaluated(logits, {"auc"}, below).at("auc"), 1);
+  EXPECT_DOUBLE_EQ(evaluated(BinaryCrossentropy(), {"auc"}, below).at("auc"), 0.5);
 }
 
 TEST(MetricLogits, ThresholdsThatSomebodyChoseStay) {
   const Loss logits = BinaryCrossentropy({.from_logits = true});
-  EXPECT_DOUBLE_EQ(judged(logits, {metrics::Recall()}).at("recall"), 0);
-  EXPECT_DOUBLE_EQ(judged(logits, {metrics::BinaryAccuracy({.threshold = 0.2})}).at("binary_accuracy"), 0.75);
+  EXPECT_DOUBLE_EQ(evaluated(logits, {metrics::Recall()}).at("recall"), 0);
+  EXPECT_DOUBLE_EQ(evaluated(logits, {metrics::BinaryAccuracy({.threshold = 0.2})}).at("binary_accuracy"),
+                   0.75);
 }
 
 // The same object under one loss and then another.
 TEST(MetricLogits, AMetricThatIsUsedAgainFollowsTheNewLoss) {
   const Metric recall("recall");
-  EXPECT_DOUBLE_EQ(judged(BinaryCrossentropy({.from_logits = true}), {recall}).at("recall"), 1);
-  EXPECT_DOUBLE_EQ(judged(BinaryCrossentropy(), {recall}).at("recall"), 0);
+  EXPECT_DOUBLE_EQ(evaluated(BinaryCrossentropy({.from_logits = true}), {recall}).at("recall"), 1);
+  EXPECT_DOUBLE_EQ(evaluated(BinaryCrossentropy(), {recall}).at("recall"), 0);
 }
 
 TEST(MetricLogits, OfClassesAreNoProbabilities) {

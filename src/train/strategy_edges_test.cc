@@ -31,8 +31,8 @@ TEST(StrategyEdges, ARunOfFewStepsIsAuditedBehindItsLast) {
   }
 }
 
-// What one worker judges with is named before any of it counts; and what is equal is not.
-TEST(StrategyEdges, WorkersThatJudgeWithOthersAreTold) {
+// What one worker evaluates with is named before any of it counts; and what is equal is not.
+TEST(StrategyEdges, WorkersThatEvaluateWithOthersAreTold) {
   for (const char* const differs : {"nothing", "variable", "data"}) {
     for (const char* const verb : {"evaluate", "predict"}) {
       SCOPED_TRACE(std::string(verb) + " " + differs);

@@ -255,14 +255,14 @@ class Search {
     std::vector<int64_t> columns = compared_;
     if (label_ >= 0 && matched_[static_cast<size_t>(label_)] >= 0) columns.push_back(label_);
     const RowHashes train(table_.rows(), profiles_of(profiles_, columns)),
-        judge(test_->rows(), profiles_of(test_profiles_, columns));
+        tested(test_->rows(), profiles_of(test_profiles_, columns));
     std::unordered_map<uint64_t, size_t> known;
     for (size_t row = 0; row < train.rows(); ++row) known.emplace(train.whole(row), row);
     if (!unlike(train, known)) return;
-    std::vector<bool> met(judge.rows());
+    std::vector<bool> met(tested.rows());
     int64_t both = 0;
-    for (size_t row = 0; row < judge.rows(); ++row) both += met[row] = known.contains(judge.whole(row));
-    const auto n = static_cast<int64_t>(judge.rows());
+    for (size_t row = 0; row < tested.rows(); ++row) both += met[row] = known.contains(tested.whole(row));
+    const auto n = static_cast<int64_t>(tested.rows());
     const double noticeable = kNoticeable * static_cast<double>(n);
     const double pairs = static_cast<double>(n) * static_cast<double>(train.rows());
     if (both > 0) {
@@ -270,22 +270,22 @@ class Search {
       const bool few = table_.rows() < kFewRows;
       const bool many = (few ? whole_test(both, n, chance) : most(both, n)) ||
                         static_cast<double>(both) >= std::max(noticeable, kBeyondChance * chance);
-      found_.push_back(
-          {LeakKind::kOverlap, many, "", both, n, cat(share_of_rows(both, n), " of the test train too")});
+      found_.push_back({LeakKind::kOverlap, many, "", both, n,
+                        cat(share_of_rows(both, n), " of the test are training rows too")});
     }
     for (size_t c = 0; c < compared_.size() && compared_.size() >= 3; ++c) {
       std::unordered_set<uint64_t> others;
       for (size_t row = 0; row < train.rows(); ++row) others.insert(train.without(row, c));
       if (!mostly_unlike(others.size(), known.size())) continue;
       int64_t near = 0;
-      for (size_t row = 0; row < judge.rows(); ++row)
-        near += !met[row] && others.contains(judge.without(row, c));
+      for (size_t row = 0; row < tested.rows(); ++row)
+        near += !met[row] && others.contains(tested.without(row, c));
       if (near == 0 || static_cast<double>(near) < std::max(noticeable, kBeyondChance * by_chance(c, pairs)))
         continue;
       const std::string& column = name(compared_[c]);
       found_.push_back(
           {LeakKind::kNearOverlap, false, column, near, n,
-           cat(share_of_rows(near, n), " of the test are like one that trains in all but \"", column, "\"")});
+           cat(share_of_rows(near, n), " of the test are like a training row in all but \"", column, "\"")});
     }
   }
 
@@ -365,7 +365,7 @@ class Search {
     if (dated < kFewRows || 10 * earlier < dated) return;
     found_.push_back({LeakKind::kTimeTravel, named, name(time.column), earlier, dated,
                       cat("by \"", name(time.column), "\" ", share_of_rows(earlier, dated),
-                          " of the test lie before the last that trains: the model has seen their future",
+                          " of the test lie before the last training row: the model has seen their future",
                           named ? "" : cat(", if that says when rows came: --time ", name(time.column)))});
   }
 

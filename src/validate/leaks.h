@@ -16,7 +16,7 @@ enum class LeakKind {
   kDuplicates,      // rows that repeat others before them
   kContradictions,  // rows alike but for the label
   kNearDuplicates,  // rows that differ in one column alone
-  kOverlap,         // rows of the test that train
+  kOverlap,         // test rows among the training rows
   kNearOverlap,     // the same but for one column
   kFutureColumn,    // dates that lie behind that of their row
   kTimeTravel,      // rows of the test from before the training ends
@@ -33,18 +33,18 @@ struct LeakFinding {
   std::string text = {};     // one sentence; no value of any cell is in it
 };
 
-// Of fewer rows that train nothing is known but which of the test are among them.
+// Of fewer training rows nothing is known but which test rows are among them.
 inline constexpr int64_t kRowsForLeaks = 20;
 
 struct LeakOptions {
   std::string label = {};  // "" without one
-  // The column that says when a row is judged, as split_by_time() takes it; dates of other columns are held
-  // against dates alone. "": the only one of dates, if it is.
+  // The column with the time of a row's prediction, as split_by_time() takes it; dates of other columns are
+  // held against dates alone. "": the only one of dates, if it is.
   std::string time = {};
   MissingWords missing = ColumnOptions{}.missing;
 };
 
-// Of a table, and of another one with the same columns that judges (null without). Columns whose values all
+// Of a table, and of a test table with the same columns (null without). Columns whose values all
 // differ name rows and are not compared. Rows count as repeated where rows are mostly unlike each other: at
 // least nine in ten differ; in other tables the like of each other are no finding. Cells are equal as
 // EqualValues has it, and compared by 64-bit hashes; dates with offsets from UTC are instants. Raises

@@ -53,8 +53,8 @@ CsvTable table(const Cells& cells,
 std::vector<LeakFinding> found(const Cells& cells, const Cells* test = nullptr,
                                const std::string& time = "") {
   const CsvTable train = table(cells);
-  const CsvTable judge = test ? table(*test) : CsvTable();
-  return find_leaks(train, test ? &judge : nullptr, {.label = "late", .time = time});
+  const CsvTable tested = test ? table(*test) : CsvTable();
+  return find_leaks(train, test ? &tested : nullptr, {.label = "late", .time = time});
 }
 const LeakFinding* of_kind(const std::vector<LeakFinding>& all, LeakKind kind) {
   const auto place = std::ranges::find(all, kind, &LeakFinding::kind);
@@ -99,7 +99,7 @@ TEST(Leaks, RowsThatStandTwiceAreCounted) {
   EXPECT_EQ(found(few)[0].rows, 1);
 }
 
-// However many they are, shuffled too, and then those of the test that train as well.
+// However many they are, shuffled too, and then test rows that are training rows as well.
 TEST(Leaks, ManyRowsThatStandTwiceAreCounted) {
   for (const int again : {50, 250, 500, 1500}) {
     Philox random(7);
@@ -167,8 +167,8 @@ TEST(Leaks, RowsOfTheTestThatTrainAreCounted) {
   // Columns are found by name, wherever they stand, and a test without a label is one.
   Cells turned;
   for (const auto& row : test) turned.push_back({row[3], row[4], row[2], row[1], row[0]});
-  const CsvTable judge = table(turned, {"amount", "weight", "city", "day", "id"});
-  const auto unlabelled = find_leaks(table(train), &judge, {.label = "late"});
+  const CsvTable tested = table(turned, {"amount", "weight", "city", "day", "id"});
+  const auto unlabelled = find_leaks(table(train), &tested, {.label = "late"});
   ASSERT_TRUE(of_kind(unlabelled, LeakKind::kOverlap));
   EXPECT_EQ(of_kind(unlabelled, LeakKind::kOverlap)->rows, 10);
 
@@ -183,14 +183,14 @@ TEST(Leaks, RowsOfTheTestThatTrainAreCounted) {
   EXPECT_EQ(of_kind(of_near, LeakKind::kNearOverlap)->rows, 10);
 }
 
-TEST(Leaks, ATestOfFewRowsThatAllTrainIsNamed) {
+TEST(Leaks, ATestOfFewTrainingRowsIsNamed) {
   for (const int64_t rows : {3, 10, 19}) {
     const Cells train = sales(5, rows), other = sales(6, rows);
     const auto all = found(train, &train);
     ASSERT_EQ(all.size(), 1u) << rows;
     EXPECT_EQ(all[0].kind, LeakKind::kOverlap);
     EXPECT_TRUE(all[0].warning);
-    EXPECT_EQ(all[0].text, cat(rows, " of ", rows, " rows of the test train too"));
+    EXPECT_EQ(all[0].text, cat(rows, " of ", rows, " rows of the test are training rows too"));
     EXPECT_TRUE(found(train, &other).empty()) << rows;
   }
   EXPECT_TRUE(found(sales(5, 10)).empty()) << "nothing else is said of so few";
@@ -328,7 +328,7 @@ TEST(Leaks, TimesOfDaySecondsAndNumbersSayWhenRowsCame) {
 }
 
 TEST(Leaks, InstantsOfOtherClocksAreNoTimeTravel) {
-  // Hours in order on clocks of two zones: by their texts many test rows lie before the last that trains.
+  // Hours in order on clocks of two zones: by their texts many test rows lie before the last training row.
   const auto hours = [](int first, int count, bool zones) {
     std::string text = "at,x,late\n";
     for (int i = first; i < first + count; ++i) {

@@ -30,7 +30,7 @@ struct FeatureTags {
   std::optional<std::string> value = {};  // "default": what stands for a bad cell; without it none does
   NumberLimits mean = {}, deviation = {}, zeros = {};
   std::string unit = {};        // of its numbers, "USD"; of no consequence
-  bool sensitive = false;       // "role=sensitive": models are judged by its values
+  bool sensitive = false;       // "role=sensitive": models are evaluated by its values
   std::string favourable = {};  // of a label the value that is good for who has it
   bool monk = false;            // "scale=monk": tones of the Monk Skin Tone Scale, 1 to 10
   std::string buckets = {};     // how it is parted: edges, "18,25,45", or "monk" or "monk3"

@@ -137,7 +137,7 @@ RowSplit split_by_class(const CsvTable& table, const std::string& column, double
 
 namespace {
 
-// How far the rows that judge are from having the share asked of each class.
+// How far the test rows are from having the share asked of each class.
 class ClassShares {
  public:
   ClassShares(const CsvTable& table, const std::string& label, double fraction, const MissingWords& missing) {
@@ -165,7 +165,7 @@ class ClassShares {
   }
 
  private:
-  // Classes of which no row is to judge, or none to learn, are one.
+  // Classes of which no row is for the test, or none for training, are one.
   void pool_few(double fraction) {
     std::vector<size_t> places(rows_.size());
     double pooled = 0;
@@ -181,7 +181,7 @@ class ClassShares {
   }
 
   std::vector<size_t> of_row_;
-  std::vector<double> rows_, left_;  // of each class: all, and those that are to judge yet
+  std::vector<double> rows_, left_;  // of each class: all, and those that the test still needs
 };
 
 }  // namespace
@@ -218,10 +218,10 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
   if (classes) out.by += cat(" near the classes of \"", label, "\"");
   out.by += cat(", seed ", seed);
   for (const std::vector<int64_t>& group : groups) {
-    const bool judges = classes ? classes->take(group) : group.size() <= room;
-    std::vector<int64_t>& side = judges ? out.test : out.train;
+    const bool tests = classes ? classes->take(group) : group.size() <= room;
+    std::vector<int64_t>& side = tests ? out.test : out.train;
     side.insert(side.end(), group.begin(), group.end());
-    if (judges && !classes) room -= group.size();
+    if (tests && !classes) room -= group.size();
   }
   return sorted(std::move(out));
 }
@@ -232,12 +232,12 @@ RowSplit split_by_time(const CsvTable& table, const std::string& column, double 
   std::vector<double> moments = times.of_row;
   std::ranges::sort(moments);
   RowSplit out{.train = {}, .test = {}, .by = {}};
-  const auto judge = static_cast<size_t>(share_of(moments.size(), fraction));
-  // Rows of the moment at the cut learn, and later ones judge.
-  const double last = judge >= moments.size() ? -INFINITY : moments[moments.size() - judge - 1];
+  const auto tests = static_cast<size_t>(share_of(moments.size(), fraction));
+  // Rows of the moment at the cut are training rows, and later ones test rows.
+  const double last = tests >= moments.size() ? -INFINITY : moments[moments.size() - tests - 1];
   for (const int64_t row : all_rows(table))
     (times.of_row[static_cast<size_t>(row)] > last ? out.test : out.train).push_back(row);
-  out.by = cat("by \"", column, "\": rows judge ",
+  out.by = cat("by \"", column, "\": test rows ",
                std::isinf(last) ? "all" : cat("after ", moment_text(last, times)));
   return out;
 }

@@ -1,4 +1,4 @@
-// Rows that learn and rows that judge.
+// Training rows and test rows.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace espalier {
 
 struct RowSplit {
   std::vector<int64_t> train, test;  // ascending
-  std::string by;                    // "by time: from 2024-03-01 on rows judge"; no cell but of a time
+  std::string by;                    // "by "day": test rows after 2024-03-01"; no cell but of a time
   int64_t without_group = 0;         // rows whose group is missing, each a group of its own
 };
 
-// `fraction` in [0, 1] is the share of the rows that judge, rounded. The same seed gives the same rows.
+// `fraction` in [0, 1] is the share of the test rows, rounded. The same seed gives the same rows.
 RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed);
 // Values are equal as EqualValues has it: 7 and 7.0 are one in a column of numbers.
 
@@ -26,10 +26,10 @@ RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed);
 RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed,
                         const MissingWords& missing = ColumnOptions{}.missing);
 // All rows of a value on one side; a row without a value is a group of its own. In a
-// random order groups judge where they fit into what is left of the share, so that it is at most what was
-// asked for. With a label ("" without) large groups are asked first, and one judges where that brings its
-// classes nearer to the share that was asked of each, so that there may be a few rows more. Raises
-// ValueError[csv.column].
+// random order groups are for the test where they fit into what is left of the share, so that it is at most
+// what was asked for. With a label ("" without) large groups are asked first, and one is for the test where
+// that brings its classes nearer to the share that was asked of each, so that there may be a few rows more.
+// Raises ValueError[csv.column].
 RowSplit split_by_group(const CsvTable& table, const std::string& column, const std::string& label,
                         double fraction, uint64_t seed,
                         const MissingWords& missing = ColumnOptions{}.missing);

@@ -59,7 +59,7 @@ TEST(SplitRows, AtRandomHasItsShareAndItsSeed) {
   EXPECT_NE(split_at_random(table, 0.2, 3).test, split_at_random(table, 0.2, 4).test);
 }
 
-TEST(SplitRows, OfEachClassTheSameShareJudges) {
+TEST(SplitRows, OfEachClassTheSameShareIsForTheTest) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const CsvTable table = visits(seed);
     const RowSplit split = split_by_class(table, "ill", 0.15, seed);
@@ -68,8 +68,8 @@ TEST(SplitRows, OfEachClassTheSameShareJudges) {
     const auto all = counts(table, split_at_random(table, 1, 0).test, "ill"),
                of_test = counts(table, split.test, "ill");
     for (const auto& [name, count] : all) {
-      const auto judged = of_test.contains(name) ? of_test.at(name) : 0;
-      EXPECT_LT(std::abs(static_cast<double>(judged) - 0.15 * static_cast<double>(count)), 1) << name;
+      const auto tested = of_test.contains(name) ? of_test.at(name) : 0;
+      EXPECT_LT(std::abs(static_cast<double>(tested) - 0.15 * static_cast<double>(count)), 1) << name;
     }
   }
 }
@@ -106,8 +106,8 @@ TEST(SplitRows, GroupsFallNearTheSharesOfClasses) {
     const auto off = [&](const RowSplit& split) {
       expect_parts(table, split);
       const std::map<std::string, int64_t> all = counts(table, all_rows(table), "ill"),
-                                           judge = counts(table, split.test, "ill");
-      const double ill = judge.contains("yes") ? static_cast<double>(judge.at("yes")) : 0;
+                                           tested = counts(table, split.test, "ill");
+      const double ill = tested.contains("yes") ? static_cast<double>(tested.at("yes")) : 0;
       return std::abs(ill / static_cast<double>(all.at("yes")) - 0.25);
     };
     const RowSplit split = split_by_group(table, "patient", "ill", 0.25, seed);
@@ -129,7 +129,7 @@ TEST(SplitRows, LabelsThatHardlyRepeatAreOneClassOfGroups) {
   EXPECT_NEAR(static_cast<double>(split.test.size()), 80, 4);
 }
 
-TEST(SplitRows, TheLastRowsOfATimeJudge) {
+TEST(SplitRows, TheLastRowsOfATimeAreForTheTest) {
   const CsvTable table = visits(1);
   const RowSplit split = split_by_time(table, "day", 0.2);
   expect_parts(table, split);
@@ -143,7 +143,7 @@ TEST(SplitRows, TheLastRowsOfATimeJudge) {
   EXPECT_LT(before.back(), after.front());
   EXPECT_LE(after.size(), 200u);
   EXPECT_GT(after.size(), 190u);
-  EXPECT_EQ(split.by, cat("by \"day\": rows judge after ", before.back()));
+  EXPECT_EQ(split.by, cat("by \"day\": test rows after ", before.back()));
   expect_parts(table, split_by_time(table, "day", 1));
   EXPECT_TRUE(split_by_time(table, "day", 1).train.empty());
   EXPECT_TRUE(split_by_time(table, "day", 0).test.empty());
@@ -200,14 +200,14 @@ TEST(SplitRows, NumbersThatAreEqualAreOneGroup) {
   for (int64_t row = 0; row < z.rows(); ++row) known.insert(z.cell(row, 0));
   int64_t apart = 0;
   const RowSplit codes = split_by_group(z, "patient", "", 0.5, 1);
-  std::map<std::string, bool> judges;
-  for (const int64_t row : codes.train) judges.emplace(std::string(z.cell(row, 0)), false);
-  for (const int64_t row : codes.test) judges.emplace(std::string(z.cell(row, 0)), true);
-  for (const auto& [code, side] : judges) {
-    const auto other = code[0] == '0' ? judges.find(cat(code.substr(1), ".0")) : judges.end();
-    apart += other != judges.end() && other->second != side;
+  std::map<std::string, bool> tested;
+  for (const int64_t row : codes.train) tested.emplace(std::string(z.cell(row, 0)), false);
+  for (const int64_t row : codes.test) tested.emplace(std::string(z.cell(row, 0)), true);
+  for (const auto& [code, side] : tested) {
+    const auto other = code[0] == '0' ? tested.find(cat(code.substr(1), ".0")) : tested.end();
+    apart += other != tested.end() && other->second != side;
   }
-  EXPECT_EQ(judges.size(), known.size());
+  EXPECT_EQ(tested.size(), known.size());
   EXPECT_GT(apart, 10);
 }
 
@@ -225,7 +225,7 @@ TEST(SplitRows, InstantsAreInTheOrderOfUtc) {
   const RowSplit split = split_by_time(table, "at", 0.2);
   ASSERT_EQ(split.test.size(), 40u);
   EXPECT_EQ(split.test.front(), 160);
-  EXPECT_EQ(split.by, "by \"at\": rows judge after 2024-01-08 (UTC)");
+  EXPECT_EQ(split.by, "by \"at\": test rows after 2024-01-08 (UTC)");
   EXPECT_EQ(rule_of([] {
               split_by_time(parse_csv("at,n\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:00,2\n"), "at", 0.5);
             }),
@@ -233,10 +233,10 @@ TEST(SplitRows, InstantsAreInTheOrderOfUtc) {
 }
 
 TEST(SplitRows, TimesOfDayMonthsByNameAndAmountsHaveAnOrder) {
-  const auto judges = [](const std::string& text) { return split_by_time(parse_csv(text), "t", 0.34).test; };
-  EXPECT_EQ(judges("t,n\n9:30,1\n10:00,2\n2:00,3\n"), std::vector<int64_t>{1});
-  EXPECT_EQ(judges("t,n\n15-Jun-2024,1\n02-Feb-2024,2\n28-Apr-2024,3\n"), std::vector<int64_t>{0});
-  EXPECT_EQ(judges("t,n\n$ 1,1\n$ 20,2\n$ 3,3\n"), std::vector<int64_t>{1});
+  const auto tests = [](const std::string& text) { return split_by_time(parse_csv(text), "t", 0.34).test; };
+  EXPECT_EQ(tests("t,n\n9:30,1\n10:00,2\n2:00,3\n"), std::vector<int64_t>{1});
+  EXPECT_EQ(tests("t,n\n15-Jun-2024,1\n02-Feb-2024,2\n28-Apr-2024,3\n"), std::vector<int64_t>{0});
+  EXPECT_EQ(tests("t,n\n$ 1,1\n$ 20,2\n$ 3,3\n"), std::vector<int64_t>{1});
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Judging : FolderTest {
+struct TableEvaluate : FolderTest {
   std::string progress, output;
 
   nlohmann::json train(std::vector<std::string> arguments) {
@@ -38,7 +38,7 @@ std::string days(int first, int last) {
   return text;
 }
 
-TEST_F(Judging, InOrderTheLastRowsJudge) {
+TEST_F(TableEvaluate, InOrderTheLastRowsAreTheTest) {
   const CsvTable table = parse_csv("x,y\n" + [] {
     std::string rows;
     for (int i = 0; i < 100; ++i) rows += cat(i, ",", i % 3, "\n");
@@ -55,7 +55,7 @@ TEST_F(Judging, InOrderTheLastRowsJudge) {
   EXPECT_EQ(split.test.back(), 99);
 }
 
-TEST_F(Judging, DaysAtRandomAreNamed) {
+TEST_F(TableEvaluate, DaysAtRandomAreNamed) {
   const std::string data = file("days.csv", days(0, 200));
   const std::vector<std::string> arguments = {"--data", data,     "--label",  "level",
                                               "--task", "number", "--epochs", "1"};
@@ -67,7 +67,7 @@ TEST_F(Judging, DaysAtRandomAreNamed) {
   EXPECT_FALSE(says("--split order")) << progress;
 }
 
-TEST_F(Judging, ATrainingThatDivergesEndsAndNamesItsRate) {
+TEST_F(TableEvaluate, ATrainingThatDivergesEndsAndNamesItsRate) {
   const std::string data = file("days.csv", days(0, 200));
   const auto json =
       train({"--data", data, "--label", "level", "--task", "number", "--learning-rate", "1000000"});
@@ -82,7 +82,7 @@ TEST_F(Judging, ATrainingThatDivergesEndsAndNamesItsRate) {
   EXPECT_TRUE(says("ended after 1 of 60 epochs")) << progress;
 }
 
-TEST_F(Judging, AModelWithoutNumbersReplacesNone) {
+TEST_F(TableEvaluate, AModelWithoutNumbersReplacesNone) {
   const std::string data = file("days.csv", days(0, 200)), model = folder + "/kept";
   const std::vector<std::string> good = {"--data", data,      "--label", "level",    "--task",
                                          "number", "--model", model,     "--epochs", "2"};
@@ -95,7 +95,7 @@ TEST_F(Judging, AModelWithoutNumbersReplacesNone) {
   EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
 }
 
-TEST_F(Judging, RowsThatTrainAndJudgeAreCounted) {
+TEST_F(TableEvaluate, RowsInTrainingAndTestAreCounted) {
   std::string text = "x,kind\n", others = text;
   for (int i = 0; i < 100; ++i) {
     text += cat(i * 37 % 101, ".", i, ",", i % 2 ? "a" : "b", "\n");
@@ -103,20 +103,20 @@ TEST_F(Judging, RowsThatTrainAndJudgeAreCounted) {
   }
   const std::string data = file("rows.csv", text);
   train({"--data", data, "--test", data, "--label", "kind", "--epochs", "1"});
-  EXPECT_TRUE(says(" rows of ")) << progress;
-  EXPECT_TRUE(says("train too")) << progress;
+  EXPECT_TRUE(says("90 training rows, 10 validation rows, 100 test rows of ")) << progress;
+  EXPECT_TRUE(says("are training rows too")) << progress;
   train({"--data", data, "--test", file("others.csv", others), "--label", "kind", "--epochs", "1"});
-  EXPECT_FALSE(says("train too")) << progress;
+  EXPECT_FALSE(says("are training rows too")) << progress;
   // Where rows are alike anyway, that they come again says nothing.
   std::string alike = "x,kind\n";
   for (int i = 0; i < 100; ++i) alike += cat(i % 4, ",", i % 2 ? "a" : "b", "\n");
   train({"--data", file("alike.csv", alike), "--test", folder + "/alike.csv", "--label", "kind", "--epochs",
          "1"});
-  EXPECT_FALSE(says("train too")) << progress;
+  EXPECT_FALSE(says("are training rows too")) << progress;
 }
 
 // Many columns, few rows, a plain sum: layers learn the noise.
-TEST_F(Judging, ALinearModelIsKeptWhereItIsBetter) {
+TEST_F(TableEvaluate, ALinearModelIsKeptWhereItIsBetter) {
   Philox random(5);
   std::string text;
   for (int c = 0; c < 60; ++c) text += cat("c", c, ",");
@@ -144,7 +144,7 @@ TEST_F(Judging, ALinearModelIsKeptWhereItIsBetter) {
   EXPECT_NE(plan.find("compare_linear = true"), std::string::npos) << plan;
 }
 
-TEST_F(Judging, ALineWithTheLabelsNameIsOneOfNames) {
+TEST_F(TableEvaluate, ALineWithTheLabelsNameIsOneOfNames) {
   std::string text = "id,2019,2020,y\n";
   for (int i = 0; i < 40; ++i) text += cat(i, ",", i * 7 % 40, ",", i * 3 % 11, ",", i % 2, "\n");
   const std::string data = file("years.csv", text);
@@ -155,24 +155,23 @@ TEST_F(Judging, ALineWithTheLabelsNameIsOneOfNames) {
   EXPECT_TRUE(says("--header yes where it holds their names")) << progress;
 }
 
-TEST_F(Judging, ColumnsAreIgnoredByNumberToo) {
+TEST_F(TableEvaluate, ColumnsAreIgnoredByNumberToo) {
   std::string text = "a,b,kind\n";
   for (int i = 0; i < 60; ++i) text += cat(i * 7 % 60, ",", i % 5, ",", i % 2 ? "x" : "y", "\n");
   train({"--data", file("table.csv", text), "--label", "3", "--ignore", "2", "--epochs", "1"});
   EXPECT_TRUE(says("b: left out, as told")) << progress;
 }
 
-TEST_F(Judging, FewRowsAreSaidToBeFew) {
+TEST_F(TableEvaluate, FewRowsAreSaidToBeFew) {
   std::string text = "a,kind\n";
   for (int i = 0; i < 50; ++i) text += cat(i, ",", i < 25 ? "x" : "y", "\n");
   const std::string data = file("few.csv", text);
   const std::string said =
       call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder + "/model"});
-  EXPECT_NE(said.find("few rows judge: the accuracy on others may well lie between "), std::string::npos)
-      << said;
+  EXPECT_NE(said.find("few rows: the accuracy on others may well lie between "), std::string::npos) << said;
 }
 
-TEST_F(Judging, RowsOutsideOfWhatTrainingSawAreReportedApart) {
+TEST_F(TableEvaluate, RowsOutsideOfWhatTrainingSawAreReportedApart) {
   const auto row = [](double x, const char* city, const char* kind) {
     return cat(x, ",", city, ",", kind, "\n");
   };
@@ -212,9 +211,10 @@ TEST_F(Judging, RowsOutsideOfWhatTrainingSawAreReportedApart) {
     EXPECT_NEAR(side["figures"]["auc"]["value"].get<double>(), alone["auc"].get<double>(), 1e-12);
   }
   const std::string said = call_verb(add_evaluate, {folder + "/model", folder + "/both.csv"});
-  EXPECT_NE(said.find("4 of 36 rows lie outside of what the model learned from\n  x: 4 rows outside 0 to 9\n"
-                      "  city: 3 rows with a value that no training row had\n"),
-            std::string::npos)
+  EXPECT_NE(
+      said.find("4 of 36 rows lie outside of what the model was trained on\n  x: 4 rows outside 0 to 9\n"
+                "  city: 3 rows with a value that no training row had\n"),
+      std::string::npos)
       << said;
   EXPECT_EQ(evaluate("inside.csv", inside)["envelope"]["outside"], 0);
 }
@@ -303,7 +303,7 @@ TEST(Scores, TheBestThresholdIsThatOfAllThresholds) {
   }
 }
 
-TEST_F(Judging, RareClassesHaveAThreshold) {
+TEST_F(TableEvaluate, RareClassesHaveAThreshold) {
   Philox random(7);
   std::string text = "x,late\n", three = "x,kind\n";
   for (int i = 0; i < 1200; ++i) {
@@ -339,13 +339,13 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
   EXPECT_NE(
       call_verb(add_evaluate, {model, few}, "", &progress).find("too few rows are yes to choose one by: 2\n"),
       std::string::npos);
-  EXPECT_FALSE(says("the model learned from rows of"));
+  EXPECT_FALSE(says("the model was trained on rows of"));
   EXPECT_EQ(plain["warnings"][0],
-            cat("the model learned from rows of ", data, ": other rows may fare worse"));
-  // Rows that judge choose nothing in train.
+            cat("the model was trained on rows of ", data, ": other rows may fare worse"));
+  // Test rows choose nothing in train.
   const std::string trained = call_verb(
       add_train, {"--data", data, "--label", "late", "--epochs", "5", "--model", model, "--seed", "1"});
-  EXPECT_NE(trained.find("which the rows that say when to stop choose"), std::string::npos) << trained;
+  EXPECT_NE(trained.find("which the validation rows choose"), std::string::npos) << trained;
 
   // predict says yes where the probability is at least that, and the model keeps one.
   auto with = arguments;
@@ -384,7 +384,7 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
 
 // Of 1, 3, 5, ..., 399: variance (n^2 - 1) / 3 of n = 200. Of 4^k for k below 20 log(1 + y), nearly k log 4:
 // variance (n^2 - 1) / 12 of n = 20.
-TEST_F(Judging, TheUnitOfEachEpochIsSaid) {
+TEST_F(TableEvaluate, TheUnitOfEachEpochIsSaid) {
   std::string odd = "x,y\n", powers = "x,y\n";
   for (int i = 0; i < 200; ++i) {
     odd += cat(i * 7 % 13, ",", 2 * i + 1, ".0\n");
@@ -409,15 +409,15 @@ TEST_F(Judging, TheUnitOfEachEpochIsSaid) {
   EXPECT_NEAR(std::log(factor), std::log(4) * std::sqrt((20.0 * 20 - 1) / 12), 0.2) << log;
 }
 
-TEST_F(Judging, WhatIsRightOfOneClassIsNoMistake) {
+TEST_F(TableEvaluate, WhatIsRightOfOneClassIsNoMistake) {
   std::string text = "x,kind\n";
   for (int i = 0; i < 100; ++i) text += cat(i % 13, ".", i, ",", i >= 60 || i % 2 ? "a" : "b", "\n");
   train({"--data", file("end.csv", text), "--label", "kind", "--split", "order", "--epochs", "1"});
-  EXPECT_TRUE(says("the rows that judge are all of one class")) << progress;
+  EXPECT_TRUE(says("the test rows are all of one class")) << progress;
   EXPECT_FALSE(says("of every row")) << progress;
 }
 
-TEST_F(Judging, ManyPlainColumnsAreOneLine) {
+TEST_F(TableEvaluate, ManyPlainColumnsAreOneLine) {
   std::string text;
   for (int c = 0; c < 80; ++c) text += cat("c", c, ",");
   text += "kind\n";
