@@ -39,6 +39,12 @@ if(cross_tests)
 endif()
 list(REMOVE_DUPLICATES test_rooms)
 
+# A PJRT plugin that fails, for tests of devices.
+add_library(broken_plugin MODULE tests/plugins/broken_plugin.cc)
+set_target_properties(broken_plugin PROPERTIES PREFIX "")
+target_include_directories(broken_plugin PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(broken_plugin PRIVATE espalier_flags)
+
 foreach(room IN LISTS test_rooms)
   espalier_program(test_${room} ${tests_of_${room}})
   target_include_directories(test_${room} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
@@ -53,6 +59,9 @@ foreach(room IN LISTS test_rooms)
   endif()
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_command)
     add_dependencies(test_${room} espalier_command)
+  endif()
+  if(room MATCHES "^(cli|pjrt)$")
+    add_dependencies(test_${room} broken_plugin)
   endif()
   # Loaded by name.
   if(room MATCHES "^(comm|dist|train)$" AND engines)

@@ -72,6 +72,8 @@ ESPALIER_ERROR(FormatError);
 ESPALIER_ERROR(IoError);
 // A step of a run failed, as one that talks to other ranks. Nothing has changed: no variable, no array.
 ESPALIER_ERROR(RunError);
+// A device, its plugin or its memory: what it refused, or that it is not there.
+ESPALIER_ERROR(DeviceError);
 // Well-formed, meaningful, and not supported here.
 ESPALIER_ERROR(UnsupportedError);
 #undef ESPALIER_ERROR

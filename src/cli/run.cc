@@ -10,6 +10,8 @@
 #include "interp/interpreter.h"
 #include "ir/dispatch.h"
 #include "passes/pass.h"
+#include "pjrt/client.h"
+#include "pjrt/find.h"
 #include "runtime/executable.h"
 #include "text/text.h"
 
@@ -17,7 +19,8 @@ namespace espalier::cli {
 namespace {
 
 struct RunOptions {
-  std::string program, outputs;
+  std::string program, outputs, device;
+  std::vector<std::string> plugins;
   Results results;
   std::vector<std::string> inputs;
   bool reference = false;
@@ -84,6 +87,29 @@ nlohmann::ordered_json record(const std::string& name, const Literal& value) {
   return {{"name", name}, {"type", to_string(value.type())}, {"values", std::move(elements)}};
 }
 
+std::vector<Literal> run_on_device(const RunOptions& options, const Graph& graph,
+                                   const std::vector<Literal>& inputs) {
+  const pjrt::Found found = pjrt::find_plugin(options.device, options.plugins);
+  if (const std::string why = pjrt::missing_driver(found); !why.empty())
+    throw DeviceError("device.client", cat(found.path, " has no device: ", why));
+  const auto client = pjrt::Client::create(pjrt::Plugin::load(found.path));
+  const auto program = client->compile(graph);
+  std::vector<pjrt::DeviceArray> arrays;
+  std::vector<const pjrt::DeviceArray*> arguments;
+  arrays.reserve(inputs.size());
+  for (const Literal& input : inputs) arguments.push_back(&arrays.emplace_back(client->upload(input)));
+  std::vector<Literal> outputs;
+  for (const pjrt::DeviceArray& result : program->run(arguments)) outputs.push_back(result.download());
+  return outputs;
+}
+
+std::vector<Literal> outputs_of(const RunOptions& options, const std::shared_ptr<const Graph>& graph,
+                                const std::vector<Literal>& inputs) {
+  if (options.reference) return interpret(*graph, inputs);
+  if (options.device != "cpu") return run_on_device(options, *graph, inputs);
+  return espalier::run(*compile(optimize(graph)), inputs);
+}
+
 void run(const RunOptions& options) {
   const auto graph = read_program(options.program);
   std::vector<Literal> inputs;
@@ -94,8 +120,7 @@ void run(const RunOptions& options) {
                      options.inputs.empty() ? "--inputs x.npy ..." : "");
   for (size_t i = 0; i < options.inputs.size(); ++i)
     inputs.push_back(as_type(read_npy(options.inputs[i]), graph->type(graph->inputs()[i].value)));
-  const std::vector<Literal> outputs =
-      options.reference ? interpret(*graph, inputs) : espalier::run(*compile(optimize(graph)), inputs);
+  const std::vector<Literal> outputs = outputs_of(options, graph, inputs);
   if (!options.outputs.empty()) {
     posix_env().make_folder(options.outputs);
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -127,7 +152,12 @@ void add_run(CLI::App& app) {
   CLI::Option* folder = verb->add_option("--outputs", options->outputs,
                                          "Folder for out0.npy, out1.npy, ... (default: print the values)")
                             ->check(a_name());
-  verb->add_flag("--reference", options->reference, "Run the reference interpreter");
+  CLI::Option* reference = verb->add_flag("--reference", options->reference, "Run the reference interpreter");
+  verb->add_option("--device", options->device,
+                   "Where it runs: cpu, or a device that `espalier devices` lists, or a plugin's file")
+      ->default_val("cpu")
+      ->excludes(reference);
+  verb->add_option("--plugin", options->plugins, "A PJRT plugin's file, beside those that are found");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   folder->excludes("--json")->excludes("--out");

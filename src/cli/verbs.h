@@ -33,6 +33,7 @@ void add_verify_parity(CLI::App& app);
 void add_run(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_devices(CLI::App& app);
 void add_agent(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
@@ -54,6 +55,7 @@ inline constexpr Verb kVerbs[] = {{"quickstart", add_quickstart},
                                   {"launch", add_launch},
                                   {"doctor", add_doctor},
                                   {"verify-parity", add_verify_parity},
+                                  {"devices", add_devices},
                                   {"run", add_run},
                                   {"graph", add_graph},
                                   {"data", add_data},

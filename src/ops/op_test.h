@@ -7,7 +7,7 @@
 //   }
 //
 // registers the object for the completeness test and runs check_op() on it as the test Op.add,
-// check_zero_sizes() as ZeroSizes.add.
+// check_zero_sizes() as ZeroSizes.add, check_on_device() as OnDevice.add.
 #pragma once
 
 #include <functional>
@@ -164,6 +164,10 @@ void check_op(const OpDef& op, const OpTest& test);
 // are the reference body and the kernel alone, a composite's decomposition and, in f64, the gradient. At
 // least one call must be taken.
 void check_zero_sizes(const OpDef& op, const OpTest& test);
+// Checks the cases against the oracle on a device, by a PJRT plugin (pjrt/plugin_test.h), in f32, or the
+// first dtype that they take; in all of them where ESPALIER_TEST_DTYPES is set. Skips where there is no
+// plugin.
+void check_on_device(const OpDef& op, const OpTest& test);
 
 // The pieces, for ops with needs of their own.
 std::vector<Tensor> draw_inputs(const OpCase& c, DType dtype, uint64_t seed);
@@ -181,4 +185,5 @@ bool has_op_test(const OpDef& op);
       ::espalier::register_op_test(::espalier::op_##name);                                         \
   TEST(Op, name) { ::espalier::check_op(::espalier::op_##name, op_test_##name()); }                \
   TEST(ZeroSizes, name) { ::espalier::check_zero_sizes(::espalier::op_##name, op_test_##name()); } \
+  TEST(OnDevice, name) { ::espalier::check_on_device(::espalier::op_##name, op_test_##name()); }   \
   static ::espalier::OpTest op_test_##name()

@@ -1,18 +1,11 @@
+#include "ops/slice.h"
+
 #include "ops/call.h"
 #include "ops/movement.h"
 #include "ops/registry.h"
 
 namespace espalier {
 namespace {
-
-struct SliceAttributes final : Attributes {
-  Dims start, limit, strides;
-  void fields(FieldVisitor& v) override {
-    v.field("start_indices", start);
-    v.field("limit_indices", limit);
-    v.field("strides", strides);
-  }
-};
 
 void infer_slice(InferContext& c) {
   c.require_inputs(1);

@@ -1,0 +1,57 @@
+#include "pjrt/compile_options.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace espalier::pjrt {
+namespace {
+
+// The two forms of a protobuf's fields that are needed: a number, and bytes with their length before them.
+void put_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+void put_number(std::string& out, int field, uint64_t value) {
+  put_varint(out, static_cast<uint64_t>(field) << 3);
+  put_varint(out, value);
+}
+void put_bytes(std::string& out, int field, std::string_view bytes) {
+  put_varint(out, static_cast<uint64_t>(field) << 3 | 2);
+  put_varint(out, bytes.size());
+  out += bytes;
+}
+
+// Fields of xla.CompileOptionsProto, xla.ExecutableBuildOptionsProto, and of an entry of a map to
+// xla.OptionOverrideProto.
+enum Field : int {
+  kBuildOptions = 3,
+  kOverrides = 7,
+  kDeviceOrdinal = 1,
+  kReplicas = 4,
+  kPartitions = 5,
+  kKey = 1,
+  kValue = 2,
+  kBool = 2,
+};
+
+void put_flag(std::string& out, std::string_view name, bool value) {
+  std::string choice, entry;
+  put_number(choice, kBool, value);
+  put_bytes(entry, kKey, name);
+  put_bytes(entry, kValue, choice);
+  put_bytes(out, kOverrides, entry);
+}
+
+}  // namespace
+
+std::string encode(const CompileOptions& options) {
+  std::string build, out;
+  put_number(build, kDeviceOrdinal, ~uint64_t{0});  // -1: whichever
+  put_number(build, kReplicas, 1);
+  put_number(build, kPartitions, 1);
+  put_bytes(out, kBuildOptions, build);
+  if (!options.excess_precision) put_flag(out, "xla_allow_excess_precision", false);
+  return out;
+}
+
+}  // namespace espalier::pjrt

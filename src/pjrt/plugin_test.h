@@ -1,0 +1,26 @@
+// The PJRT plugin that tests use.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace espalier::pjrt {
+
+// ESPALIER_TEST_PLUGIN, or else what `scripts/bootstrap pjrt` has fetched; "" where there is none.
+inline std::string test_plugin() {
+  if (const char* given = std::getenv("ESPALIER_TEST_PLUGIN"); given && *given) return given;
+  std::vector<std::string> fetched;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(".cache/pjrt", error))
+    if (entry.path().extension() == ".so") fetched.push_back(entry.path().string());
+  return fetched.empty() ? "" : *std::ranges::min_element(fetched);
+}
+
+#define ESPALIER_NEEDS_PLUGIN()                \
+  if (::espalier::pjrt::test_plugin().empty()) \
+  GTEST_SKIP() << "no PJRT plugin: scripts/bootstrap pjrt fetches one"
+
+}  // namespace espalier::pjrt

@@ -1,0 +1,21 @@
+// A graph as the text that a plugin is given.
+#pragma once
+
+#include <string>
+
+#include "ir/graph.h"
+
+namespace espalier::pjrt {
+
+// StableHLO without composites, of which XLA computes what StableHLO's specification says. Raises
+// UnsupportedError[device.program], naming the node, for what it computes otherwise:
+// - scatter, where a window of more than one element may hang over the operand's edge: XLA drops the whole
+//   window, the specification the elements outside;
+// - reduce_window of padded operands from an initial value that is not the reducer's identity: XLA counts it
+//   once a window, the specification once a padded element too;
+// - all_to_all without replica groups.
+// Collectives of several operands, where XLA's have one, are printed one an operand. A stride of which one
+// element is taken is printed as 1: XLA throws over the largest.
+std::string program_text(const Graph& graph);
+
+}  // namespace espalier::pjrt
