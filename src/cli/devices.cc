@@ -33,7 +33,7 @@ ListedDevice own_cpu() {
 }
 
 // A plugin is loaded, which says its version, and not begun: no memory of a device is taken.
-ListedDevice listed(const pjrt::Found& found) {
+ListedDevice listed_device(const pjrt::Found& found) {
   ListedDevice device{found.name, "PJRT plugin", "", found.path, found.from, pjrt::missing_driver(found)};
   try {
     device.api = pjrt::Plugin::load(found.path).version();
@@ -53,7 +53,7 @@ std::string memory_text(int64_t bytes) {
 
 void list_devices(const DevicesFlags& flags) {
   std::vector<ListedDevice> devices = {own_cpu()};
-  for (const pjrt::Found& found : pjrt::find_plugins(flags.plugins)) devices.push_back(listed(found));
+  for (const pjrt::Found& found : pjrt::find_plugins(flags.plugins)) devices.push_back(listed_device(found));
   if (flags.results.json) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const ListedDevice& device : devices) {

@@ -34,7 +34,7 @@ class Devices : public testing::Test {
   const std::string folder_;
 };
 
-void expect_refused(const Outcome& outcome, const std::string& text) {
+void expect_device_refused(const Outcome& outcome, const std::string& text) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.output, "");
   EXPECT_NE(outcome.error.find(text), std::string::npos) << outcome.error;
@@ -73,21 +73,24 @@ TEST_F(Devices, APluginRunsTheProgram) {
 }
 
 TEST_F(Devices, WhatIsNoPluginIsRefusedInASentence) {
-  expect_refused(call_command(sum_on("nope")), "there is no device \"nope\"");
-  expect_refused(call_command(sum_on("/no/such/plugin.so")), "there is no plugin /no/such/plugin.so");
-  expect_refused(call_command(sum_on(write_file(folder_ + "/text.so", "no library"))), "cannot be loaded");
+  expect_device_refused(call_command(sum_on("nope")), "there is no device \"nope\"");
+  expect_device_refused(call_command(sum_on("/no/such/plugin.so")), "there is no plugin /no/such/plugin.so");
+  expect_device_refused(call_command(sum_on(write_file(folder_ + "/text.so", "no library"))),
+                        "cannot be loaded");
   if (std::filesystem::exists("/lib/x86_64-linux-gnu/libm.so.6"))
-    expect_refused(call_command(sum_on("/lib/x86_64-linux-gnu/libm.so.6")), "it has no GetPjrtApi");
+    expect_device_refused(call_command(sum_on("/lib/x86_64-linux-gnu/libm.so.6")), "it has no GetPjrtApi");
 }
 
 TEST_F(Devices, APluginThatFailsIsSaidInASentence) {
   const std::string sum = sum_on(broken_plugin());
-  expect_refused(broken("old", sum), "speaks PJRT 0.50; needed is 0.81 or later of 0");
-  expect_refused(broken("short", sum), "its table has no function 10");
-  expect_refused(broken("begins", sum), "the driver is of yesterday (code 9");
-  expect_refused(broken("client", sum), "has no device: cannot begin: No visible GPU devices. (code 9");
-  expect_refused(broken("throws", sum), "threw an exception where it was to begin: out of the interface");
-  expect_refused(broken("memory", sum), "Out of memory allocating 4398046511104 bytes.");
+  expect_device_refused(broken("old", sum), "speaks PJRT 0.50; needed is 0.81 or later of 0");
+  expect_device_refused(broken("short", sum), "its table has no function 10");
+  expect_device_refused(broken("begins", sum), "the driver is of yesterday (code 9");
+  expect_device_refused(broken("client", sum),
+                        "has no device: cannot begin: No visible GPU devices. (code 9");
+  expect_device_refused(broken("throws", sum),
+                        "threw an exception where it was to begin: out of the interface");
+  expect_device_refused(broken("memory", sum), "Out of memory allocating 4398046511104 bytes.");
 }
 
 TEST_F(Devices, TheListSaysWhyAPluginCannotBeUsed) {

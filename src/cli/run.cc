@@ -103,8 +103,8 @@ std::vector<Literal> run_on_device(const RunOptions& options, const Graph& graph
   return outputs;
 }
 
-std::vector<Literal> outputs_of(const RunOptions& options, const std::shared_ptr<const Graph>& graph,
-                                const std::vector<Literal>& inputs) {
+std::vector<Literal> outputs_where_asked(const RunOptions& options, const std::shared_ptr<const Graph>& graph,
+                                         const std::vector<Literal>& inputs) {
   if (options.reference) return interpret(*graph, inputs);
   if (options.device != "cpu") return run_on_device(options, *graph, inputs);
   return espalier::run(*compile(optimize(graph)), inputs);
@@ -120,7 +120,7 @@ void run(const RunOptions& options) {
                      options.inputs.empty() ? "--inputs x.npy ..." : "");
   for (size_t i = 0; i < options.inputs.size(); ++i)
     inputs.push_back(as_type(read_npy(options.inputs[i]), graph->type(graph->inputs()[i].value)));
-  const std::vector<Literal> outputs = outputs_of(options, graph, inputs);
+  const std::vector<Literal> outputs = outputs_where_asked(options, graph, inputs);
   if (!options.outputs.empty()) {
     posix_env().make_folder(options.outputs);
     for (size_t i = 0; i < outputs.size(); ++i)
