@@ -31,7 +31,7 @@ class RunEvents {
 
 struct RunContextOptions {
   int threads = 0;  // of a pool of its own, the caller counted, 1 to 1024; 0: the pool of the process
-  std::string device = "cpu";
+  class Device* device = nullptr;        // what functions run on; null: this CPU. It outlives the context
   int rank = 0, world = 1;               // of the communicator where there is one
   Communicator* communicator = nullptr;  // outlives the context, as `events` does
   RunEvents* events = nullptr;           // a Profiler of the thread comes before it
@@ -63,7 +63,7 @@ class RunContext {
 
  public:
   ThreadPool& pool;
-  const std::string device;
+  Device* const device;
   const int rank, world;
   Communicator* const communicator;
   RunEvents* const events;

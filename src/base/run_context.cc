@@ -27,7 +27,7 @@ std::unique_ptr<ThreadPool> own_pool(int threads, Location at) {
 RunContext::RunContext(RunContextOptions options, Location at)
     : own_pool_(own_pool(options.threads, at)),
       pool(own_pool_ ? *own_pool_ : thread_pool()),
-      device(std::move(options.device)),
+      device(options.device),
       rank(options.communicator ? options.communicator->rank() : options.rank),
       world(options.communicator ? options.communicator->world() : options.world),
       communicator(options.communicator),

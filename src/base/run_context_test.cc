@@ -15,7 +15,7 @@ TEST(RunContext, IsTheProcesssWithoutAScope) {
   EXPECT_EQ(&process.pool, &thread_pool());
   EXPECT_EQ(process.rank, 0);
   EXPECT_EQ(process.world, 1);
-  EXPECT_EQ(process.device, "cpu");
+  EXPECT_EQ(process.device, nullptr);
   EXPECT_EQ(process.communicator, nullptr);
   EXPECT_EQ(process.seed, 0u);
 }

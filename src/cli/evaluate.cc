@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/baseline_flags.h"
+#include "cli/device_flags.h"
 #include "cli/envelope.h"
 #include "cli/flip_flags.h"
 #include "cli/given_flags.h"
@@ -50,6 +51,7 @@ struct EvaluateRun {
   std::vector<double> thresholds = {};
   std::optional<Expression> where = {};
   TableFlags table;
+  DeviceFlags device;
   DistributePlan distribute;
   Results results;
   const CLI::App* verb = nullptr;
@@ -512,10 +514,12 @@ void add_evaluate(CLI::App& app) {
   run->results.add_out(*verb);
   verb->option_defaults()->group("Where it runs");
   add_strategy(*verb, run->distribute);
+  run->device.add(*verb);
   add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kEvaluateExamples);
   verb->callback([run] {
+    const OnDevice device(run->device);
     by_strategy(run->distribute, {run->data, run->scores, run->baseline.from, run->schema}, [&] {
       run->of_schema = SlicingSchema::read(run->schema, true);
       run->of_schema.fill(run->slicing);

@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "cli/device_flags.h"
 #include "cli/predict_images.h"
 #include "cli/row_flags.h"
 #include "cli/schema_slices.h"
@@ -30,6 +31,7 @@ struct PredictRun {
   std::string positive;
   TableFlags table;
   RowFlags rows;
+  DeviceFlags device;
   DistributePlan distribute;
   Results results;
   const CLI::App* verb = nullptr;
@@ -280,6 +282,7 @@ void add_predict(CLI::App& app) {
   run->rows.add(*verb);
   run->results.add_out(*verb);
   add_strategy(*verb, run->distribute);
+  run->device.add(*verb);
   add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kPredictExamples);
@@ -287,6 +290,7 @@ void add_predict(CLI::App& app) {
     run->data = run->inputs[0];
     std::vector<std::string> inputs = run->inputs;
     inputs.push_back(run->rows.schema);
+    const OnDevice device(run->device);
     by_strategy(run->distribute, inputs, [&] { predict(*run); });
   });
 }

@@ -6,12 +6,12 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/common.h"
+#include "cli/device_flags.h"
 #include "format/npy.h"
 #include "interp/interpreter.h"
 #include "ir/dispatch.h"
 #include "passes/pass.h"
-#include "pjrt/client.h"
-#include "pjrt/find.h"
+#include "pjrt/open.h"
 #include "runtime/executable.h"
 #include "text/text.h"
 
@@ -19,8 +19,8 @@ namespace espalier::cli {
 namespace {
 
 struct RunOptions {
-  std::string program, outputs, device;
-  std::vector<std::string> plugins;
+  std::string program, outputs;
+  DeviceFlags device;
   Results results;
   std::vector<std::string> inputs;
   bool reference = false;
@@ -89,24 +89,19 @@ nlohmann::ordered_json record(const std::string& name, const Literal& value) {
 
 std::vector<Literal> run_on_device(const RunOptions& options, const Graph& graph,
                                    const std::vector<Literal>& inputs) {
-  const pjrt::Found found = pjrt::find_plugin(options.device, options.plugins);
-  if (const std::string why = pjrt::missing_driver(found); !why.empty())
-    throw DeviceError("device.client", cat(found.path, " has no device: ", why));
-  const auto client = pjrt::Client::create(pjrt::Plugin::load(found.path));
+  const pjrt::ClientPtr client = pjrt::open_device(options.device.name, options.device.plugins);
   const auto program = client->compile(graph);
-  std::vector<pjrt::DeviceArray> arrays;
-  std::vector<const pjrt::DeviceArray*> arguments;
-  arrays.reserve(inputs.size());
-  for (const Literal& input : inputs) arguments.push_back(&arrays.emplace_back(client->upload(input)));
+  std::vector<RemoteArrayPtr> arguments;
+  for (const Literal& input : inputs) arguments.push_back(client->upload(input));
   std::vector<Literal> outputs;
-  for (const pjrt::DeviceArray& result : program->run(arguments)) outputs.push_back(result.download());
+  for (const RemoteArrayPtr& result : program->run(arguments, {})) outputs.push_back(result->download());
   return outputs;
 }
 
 std::vector<Literal> outputs_where_asked(const RunOptions& options, const std::shared_ptr<const Graph>& graph,
                                          const std::vector<Literal>& inputs) {
   if (options.reference) return interpret(*graph, inputs);
-  if (options.device != "cpu") return run_on_device(options, *graph, inputs);
+  if (options.device.name != "cpu") return run_on_device(options, *graph, inputs);
   return espalier::run(*compile(optimize(graph)), inputs);
 }
 
@@ -153,11 +148,7 @@ void add_run(CLI::App& app) {
                                          "Folder for out0.npy, out1.npy, ... (default: print the values)")
                             ->check(a_name());
   CLI::Option* reference = verb->add_flag("--reference", options->reference, "Run the reference interpreter");
-  verb->add_option("--device", options->device,
-                   "Where it runs: cpu, or a device that `espalier devices` lists, or a plugin's file")
-      ->default_val("cpu")
-      ->excludes(reference);
-  verb->add_option("--plugin", options->plugins, "A PJRT plugin's file, beside those that are found");
+  options->device.add(*verb)->excludes(reference);
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   folder->excludes("--json")->excludes("--out");

@@ -386,6 +386,7 @@ void add_train(CLI::App& app) {
       const char separator = table.separator();
       plan.data.delimiter = separator ? std::string(1, separator) : "";
     });
+    const OnDevice device(flags->device);
     train(*flags);
   });
 }

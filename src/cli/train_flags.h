@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/common.h"
+#include "cli/device_flags.h"
 #include "cli/missing_flag.h"
 #include "cli/plan.h"
 #include "cli/show_step.h"
@@ -24,6 +25,7 @@ struct TrainFlags {
   uint64_t seed = 0;
   std::string dtype = "f32";
   DistributePlan distribute;
+  DeviceFlags device;
   bool resume = false, force = false, write_plan = false;
   ShowStep show_step;
   Results results;

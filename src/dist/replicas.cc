@@ -11,6 +11,7 @@
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "espalier/source.h"
+#include "ir/device.h"
 #include "ir/sink.h"
 
 namespace espalier {
@@ -23,9 +24,17 @@ thread_local std::shared_ptr<Replicas> innermost_replicas;
 Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps)
     : workers_(workers), combine_(options), audit_steps_(audit_steps), worker_(places.at(0).worker) {
   const RunContext& current = RunContext::current();
+  if (current.device && (places.size() > 1 || places[0].communicator))
+    throw UnsupportedError(
+        "device.strategy",
+        cat("a strategy of several replicas runs on this CPU, and the device is ", current.device->name()),
+        "strategy one");
   for (Place& place : places) {
-    contexts_.push_back(std::make_unique<RunContext>(RunContextOptions{
-        .threads = place.threads, .communicator = place.communicator.get(), .shares = &current}));
+    contexts_.push_back(
+        std::make_unique<RunContext>(RunContextOptions{.threads = place.threads,
+                                                       .device = current.device,
+                                                       .communicator = place.communicator.get(),
+                                                       .shares = &current}));
     communicators_.push_back(std::move(place.communicator));
   }
   combine_.world = contexts_[0]->world;

@@ -13,6 +13,7 @@
 #include "eager/shares.h"
 #include "eager/traced_graph.h"
 #include "ir/constant.h"
+#include "ir/device.h"
 #include "ops/composite/call.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
@@ -34,6 +35,8 @@ struct Plan {
   std::shared_ptr<const Executable> executable;
   std::vector<Part> parts;  // of so many replicas as called it last
   std::vector<std::string> collectives;
+  std::shared_ptr<const DeviceProgram> on_device;  // of the device that called it last
+  const Device* device = nullptr;
   int calls = 0;
   bool updates_are_equal = false;  // on all replicas: checked once
 
@@ -90,6 +93,8 @@ struct RunLists {
   std::vector<MutableArrayView> outputs;
   std::vector<Tensor> next;  // of updated variables; undefined where the array itself is written
   bool has_next = false;     // one is defined
+  // Of the arguments of the run before on a device: held, so that nobody writes into what was uploaded.
+  std::vector<std::pair<Tensor, RemoteArrayPtr>> uploaded;
 };
 
 // What one call needs at a time: the plan it ran last, and its lists.
@@ -124,7 +129,7 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
   for (size_t i = 0; i < program.updated.size(); ++i) {
     const VariablePtr& variable = program.updated[i];
     if (!spare && sole_owner(variable->value)) {
-      call.outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
+      call.outputs.push_back({&variable->type, variable->value.node()->literal().buffer().get()});
       call.next.emplace_back();
     } else {
       call.next.push_back(fresh(variable->type, spare ? std::move((*spare)[i]) : Buffer()));
@@ -135,13 +140,63 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
   return results;
 }
 
+// Of each update the variable's old value, whose place it may take.
+std::vector<Alias> aliases_of(const TracedGraph& program) {
+  const size_t arguments = program.graph->inputs().size() - program.variables.size();
+  std::vector<Alias> out;
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    const auto it = std::ranges::find(program.variables, program.updated[i]);
+    if (it != program.variables.end())
+      out.push_back({arguments + static_cast<size_t>(it - program.variables.begin()), program.results + i});
+  }
+  return out;
+}
+
+RemoteArrayPtr on_device(const Tensor& tensor, Device& device) {
+  const RemoteArrayPtr& remote = tensor.node()->remote();
+  return remote && &remote->device() == &device ? remote : device.upload(tensor.node()->literal());
+}
+
+// Variables stay where they were computed; one that nobody else holds gives its memory to its update. A
+// program that is refused has changed nothing.
+std::vector<Tensor> replay_on_device(const TracedGraph& program, const DeviceProgram& executable,
+                                     Device& device, RunLists& call, std::span<const Tensor> arguments) {
+  std::vector<RemoteArrayPtr> inputs;
+  inputs.reserve(arguments.size() + program.variables.size());
+  call.uploaded.resize(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto& [tensor, array] = call.uploaded[i];
+    // An argument that is the one before, as weights of rows that are all 1, is there.
+    if (!tensor.defined() || tensor.node() != arguments[i].node() || &array->device() != &device) {
+      array = on_device(arguments[i], device);
+      tensor = arguments[i];
+    }
+    inputs.push_back(array);
+  }
+  std::vector<char> donated(arguments.size(), false);
+  for (const VariablePtr& variable : program.variables) {
+    RemoteArrayPtr now = on_device(variable->value, device);
+    if (now != variable->value.node()->remote()) variable->value = make_remote(now);
+    now.reset();
+    donated.push_back(sole_owner(variable->value) &&
+                      std::ranges::find(program.updated, variable) != program.updated.end());
+    inputs.push_back(variable->value.node()->remote());
+  }
+  const std::vector<RemoteArrayPtr> outputs = executable.run(inputs, donated);
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < program.results; ++i) results.push_back(make_remote(outputs[i]));
+  for (size_t i = 0; i < program.updated.size(); ++i)
+    program.updated[i]->value = make_remote(outputs[program.results + i]);
+  return results;
+}
+
 // What nobody holds any more of the values before goes to `spare`.
 void keep_next(const TracedGraph& program, RunLists& call, std::vector<Buffer>* spare = nullptr) {
   if (!call.has_next) return;
   for (size_t i = 0; i < program.updated.size(); ++i) {
     if (!call.next[i].defined()) continue;
     const Tensor before = std::exchange(program.updated[i]->value, std::move(call.next[i]));
-    if (spare && sole_owner(before)) (*spare)[i] = before.node()->literal.buffer();
+    if (spare && sole_owner(before)) (*spare)[i] = before.node()->literal().buffer();
   }
 }
 
@@ -196,6 +251,15 @@ struct TracedFunction::Impl {
   TracedGraph traced_graph(std::span<const TensorType> types, bool again, const std::string& after = "") {
     const Inside inside(*this);
     return tracer(types, again, after);
+  }
+
+  std::shared_ptr<const DeviceProgram> on_device(Plan& plan, Device& device) {
+    const std::lock_guard lock(mutex);
+    if (plan.device != &device) {
+      plan.on_device = device.compile(*optimize(plan.program.graph), aliases_of(plan.program));
+      plan.device = &device;
+    }
+    return plan.on_device;
   }
 
   bool traced_before(const RunContext& context) const { return traced && traced->hold(context); }
@@ -277,11 +341,14 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   std::unique_ptr<CallState> state = impl_->calls.take();
   if (!state) state = std::make_unique<CallState>();
   const RunContext& context = RunContext::current();
-  impl_->find_plan(*state, arguments, context);
+  impl_->find_plan(*state, arguments, context, !context.device);
   const Plan& plan = *state->plan;
   std::vector<Tensor> results;
   if (is_recorded(Sink::current())) {
     results = call_recorded(plan.program, impl_->options.name, arguments);
+  } else if (context.device) {
+    const auto executable = impl_->on_device(*state->plan, *context.device);
+    results = replay_on_device(plan.program, *executable, *context.device, state->lists, arguments);
   } else {
     results = replay(plan.program, *plan.executable, state->lists, arguments, context);
     keep_next(plan.program, state->lists);

@@ -136,7 +136,8 @@ void VariableState::assign(const Tensor& next) {
   } else {
     AssignObserver::each([&](AssignObserver& observer) { observer.on_assign(shared_from_this(), next); });
     // A node of its own: two variables that were assigned one tensor stay two sources for a tape.
-    value = make_concrete(next.node()->dense());
+    const RemoteArrayPtr& remote = next.node()->remote();
+    value = remote ? make_remote(remote) : make_concrete(next.node()->dense());
   }
 }
 

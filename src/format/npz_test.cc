@@ -81,7 +81,7 @@ TEST(Npz, EveryDTypeComesBackFromAFile) {
     const auto got = load_npz(path.string());
     ASSERT_EQ(got.size(), tensors.size());
     for (const auto& [name, tensor] : tensors)
-      EXPECT_TRUE(got.at(name).node()->literal == tensor.node()->literal) << name;
+      EXPECT_TRUE(got.at(name).node()->literal() == tensor.node()->literal()) << name;
     EXPECT_EQ(std::filesystem::file_size(path) < 10000, compressed);
   }
   std::filesystem::remove(path);
@@ -109,7 +109,7 @@ TEST(Npz, NumpyReadsWhatIsWrittenSlow) {
 TEST(Npz, OneArrayComesBackFromAFile) {
   const auto path = std::filesystem::path(testing::TempDir()) / "espalier_array.npy";
   save_npy(path.string(), make_concrete(kArray));
-  EXPECT_TRUE(load_npy(path.string()).node()->literal == kArray);
+  EXPECT_TRUE(load_npy(path.string()).node()->literal() == kArray);
   std::filesystem::remove(path);
 }
 

@@ -38,7 +38,7 @@ Tensors traced(const TensorFunction& f, const Tensors& inputs) {
   const auto graph = builder.finish();
   graph->verify();
   std::vector<Literal> literals;
-  for (const Tensor& input : inputs) literals.push_back(input.node()->literal);
+  for (const Tensor& input : inputs) literals.push_back(input.node()->literal());
   Tensors out;
   for (Literal& literal : interpret(*graph, literals)) out.push_back(make_concrete(std::move(literal)));
   return out;

@@ -116,7 +116,7 @@ std::vector<Literal> evaluate(const Call& call, const RunContext& context) {
                        cat("a symbolic tensor of ", input.type(), " is used outside of its trace"),
                        "return it from the traced function and use the result");
     }
-    inputs.push_back(input.node()->literal);
+    inputs.push_back(input.node()->literal());
     types.push_back(&input.type());
   }
   const std::vector<TensorType> results = infer_types(call.op, call.attributes.get(), types, call.regions);

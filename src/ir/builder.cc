@@ -44,7 +44,7 @@ ValueId GraphBuilder::value_of(const Tensor& tensor) {
   if (const auto it = imported_.find(&node); it != imported_.end()) return it->second.first;
   ValueId value;
   if (node.owner == 0 && !capture_concrete_) {
-    const NodeId constant = graph_->add_node(op_constant, constant_attributes(node.literal), {}, {},
+    const NodeId constant = graph_->add_node(op_constant, constant_attributes(node.literal()), {}, {},
                                              CallScope::current(), NameScope::current());
     value = graph_->node(constant).first_result;
   } else if (node.owner == 0 || is_outer(tensor)) {

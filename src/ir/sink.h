@@ -13,29 +13,47 @@
 namespace espalier {
 
 class Graph;
+class RemoteArray;
+using RemoteArrayPtr = std::shared_ptr<RemoteArray>;
 struct OpDef;
 using GraphPtr = std::shared_ptr<const Graph>;
 
-// The inside of a Tensor. Concrete: `literal` holds data. Symbolic: `owner` is the serial of the graph
-// builder whose value `value` it is.
+// The inside of a Tensor. Concrete: it has a literal, or lies on a device. Symbolic: `owner` is the serial of
+// the graph builder whose value `value` it is.
 struct TensorNode {
   TensorType type;
-  Literal literal;
   uint64_t owner = 0;
   uint32_t value = 0;
 
+  TensorNode() = default;
+  explicit TensorNode(Literal literal) : type(literal.type()), literal_(std::move(literal)) {}
+  TensorNode(TensorType type, RemoteArrayPtr remote) : type(std::move(type)), remote_(std::move(remote)) {}
+
+  // The data on the host: downloaded once where they lie on a device.
+  const Literal& literal() const {
+    if (remote_) std::call_once(once_, [this] { download(); });
+    return literal_;
+  }
   // The literal with every element stored; computed once for a splat.
   const Literal& dense() const {
-    if (!literal.is_splat()) return literal;
-    std::call_once(once_, [this] { dense_ = std::make_unique<Literal>(literal.expanded()); });
+    const Literal& stored = literal();
+    if (!stored.is_splat()) return stored;
+    std::call_once(once_, [this] { dense_ = std::make_unique<Literal>(literal_.expanded()); });
     return *dense_;
   }
+  // Where it lies on a device; null where the host has it.
+  const RemoteArrayPtr& remote() const { return remote_; }
 
  private:
-  mutable std::once_flag once_;
+  void download() const;
+  mutable Literal literal_;
+  RemoteArrayPtr remote_;
+  mutable std::once_flag once_;  // of the download, or of a splat's expansion: what was downloaded is none
   mutable std::unique_ptr<Literal> dense_;
 };
 Tensor make_concrete(Literal literal);
+// On a device, until its data are asked for.
+Tensor make_remote(RemoteArrayPtr array);
 Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value);
 
 // One op call.

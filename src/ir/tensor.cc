@@ -5,6 +5,7 @@
 #include "base/blocks.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "ir/device.h"
 #include "ir/op.h"
 #include "ir/sink.h"
 
@@ -31,10 +32,15 @@ const TensorNode& checked(const Tensor& tensor) {
 }  // namespace
 
 Tensor make_concrete(Literal literal) {
-  auto node = std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>());
-  node->type = literal.type();
-  node->literal = std::move(literal);
-  return Tensor(std::move(node));
+  return Tensor(std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>(), std::move(literal)));
+}
+
+void TensorNode::download() const { literal_ = remote_->download(); }
+
+Tensor make_remote(RemoteArrayPtr array) {
+  TensorType type = array->type();
+  return Tensor(
+      std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>(), std::move(type), std::move(array)));
 }
 
 Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value) {

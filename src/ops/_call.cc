@@ -58,7 +58,7 @@ Tensor binary(const OpDef& op, const Operand& a, const Operand& b) {
   auto [x, y] = same_dtype(op.name, a, b);
   // A C++ scalar is as large as the tensor beside it.
   const auto grown = [](const Tensor& scalar, const Shape& shape) {
-    return make_concrete(Literal::splat(TensorType{scalar.dtype(), shape}, scalar.node()->literal.raw()));
+    return make_concrete(Literal::splat(TensorType{scalar.dtype(), shape}, scalar.node()->literal().raw()));
   };
   if (a.is_scalar()) x = grown(x, y.shape());
   if (b.is_scalar()) y = grown(y, x.shape());

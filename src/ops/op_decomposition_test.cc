@@ -81,7 +81,7 @@ void check_decomposition(const OpDef& op, const OpCase& c, DType dtype) {
   std::vector<const OpDef*> open{&op};
   expect_ends_in_primitives(*graph, open);
   std::vector<Literal> inputs;
-  for (const Tensor& input : call.inputs) inputs.push_back(input.node()->literal);
+  for (const Tensor& input : call.inputs) inputs.push_back(input.node()->literal());
   const std::vector<Literal> results = interpret(*graph, inputs);
   ASSERT_EQ(results.size(), call.outputs.size());
   for (size_t i = 0; i < results.size(); ++i)

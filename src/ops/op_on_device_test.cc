@@ -65,17 +65,15 @@ std::shared_ptr<const Graph> program_of(std::span<const DeviceCase> cases) {
 
 void expect_on_device(pjrt::Client& client, std::span<const DeviceCase> cases) {
   const auto program = client.compile(*program_of(cases));
-  std::vector<pjrt::DeviceArray> arrays;
-  std::vector<const pjrt::DeviceArray*> arguments;
+  std::vector<RemoteArrayPtr> arguments;
   for (const DeviceCase& c : cases)
-    for (const Tensor& input : c.inputs) arrays.push_back(client.upload(input.node()->literal));
-  for (const pjrt::DeviceArray& array : arrays) arguments.push_back(&array);
-  const std::vector<pjrt::DeviceArray> results = program->run(arguments);
+    for (const Tensor& input : c.inputs) arguments.push_back(client.upload(input.node()->literal()));
+  const std::vector<RemoteArrayPtr> results = program->run(arguments, {});
   size_t next = 0;
   for (const DeviceCase& c : cases) {
     for (size_t i = 0; i < c.expected.size(); ++i) {
       ASSERT_LT(next, results.size());
-      expect_close(make_concrete(results[next++].download()), c.expected[i], on_device(c.op_case->tolerance),
+      expect_close(make_concrete(results[next++]->download()), c.expected[i], on_device(c.op_case->tolerance),
                    cat("case ", c.op_case->name, ", ", c.dtype, ", result ", i));
     }
   }
@@ -98,7 +96,7 @@ bool is_refused(const DeviceCase& c) {
 
 void check_on_device(const OpDef& op, const OpTest& test) {
   ESPALIER_NEEDS_PLUGIN();
-  const auto client = pjrt::Client::create(pjrt::Plugin::load(pjrt::test_plugin()));
+  const auto client = pjrt::Client::create(pjrt::Plugin::load(pjrt::test_plugin()), "plugin");
   std::vector<DeviceCase> cases = cases_on_device(test);
   const size_t refused = std::erase_if(cases, is_refused);
   EXPECT_TRUE(refused == 0 || &op == &op_scatter || &op == &op_reduce_window || &op == &op_all_to_all)

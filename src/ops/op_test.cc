@@ -200,7 +200,7 @@ Traced trace(const OpCase& c, DType dtype, const std::vector<Tensor>& inputs) {
     for (const Tensor& result : c.call(arguments, dtype)) builder.result("y", result);
   }
   Traced out{builder.finish(), {}};
-  for (const Tensor& input : inputs) out.inputs.push_back(input.node()->literal);
+  for (const Tensor& input : inputs) out.inputs.push_back(input.node()->literal());
   return out;
 }
 

@@ -157,7 +157,7 @@ TEST(Sort, RegionComparesWithACapturedValue) {
   const size_t sources[] = {1};
   const auto with_gradient = add_gradients(*graph, 0, sources);
   std::vector<Literal> inputs;
-  for (const Tensor& t : x) inputs.push_back(t.node()->literal);
+  for (const Tensor& t : x) inputs.push_back(t.node()->literal());
   const auto results = interpret(*with_gradient, inputs);
   expect_close(make_concrete(results[1]), expected[0], {.ulp = 0}, "sorted");
   // The loss weighs each element of operand 1 by the place that it went to.

@@ -32,84 +32,107 @@ void check_input(const std::string& program, size_t i, const TensorType& wanted,
 
 }  // namespace
 
-DeviceArray::DeviceArray(ClientPtr client, AbiBuffer* buffer, TensorType type)
-    : client_(std::move(client)), buffer_(buffer), type_(std::move(type)) {}
-DeviceArray::DeviceArray(DeviceArray&& other) noexcept
-    : client_(std::move(other.client_)),
-      buffer_(std::exchange(other.buffer_, nullptr)),
-      type_(std::move(other.type_)) {}
-DeviceArray::~DeviceArray() {
-  if (buffer_) client_->plugin().destroy(BufferDestroy{.buffer = buffer_});
-}
+// It keeps its client.
+class ClientArray final : public RemoteArray {
+ public:
+  ClientArray(ClientPtr client, AbiBuffer* buffer, TensorType type)
+      : client_(std::move(client)), buffer_(buffer), type_(std::move(type)) {}
+  ~ClientArray() override { client_->plugin().destroy(BufferDestroy{.buffer = buffer_}); }
+  ClientArray(const ClientArray&) = delete;
+  ClientArray& operator=(const ClientArray&) = delete;
 
-Literal DeviceArray::download() const {
-  Buffer bytes = allocate_buffer(type_.bytes());
-  Dims axes = Dims::range(type_.rank());
-  std::reverse(axes.begin(), axes.end());
-  AxisLayout layout{.minor_to_major = axes.data(), .axis_count = axes.size()};
-  layout.head.bytes = sizeof layout;
-  layout.axes_head.bytes = offsetof(AxisLayout, kind) - offsetof(AxisLayout, axes_head);
-  BufferToHost arguments{.buffer = buffer_, .layout = &layout, .to = bytes.get(), .size = type_.bytes()};
-  client_->plugin().call(arguments, "download an array");
-  client_->plugin().wait(arguments.done, "download an array");
-  return Literal(type_, std::move(bytes));
-}
-
-bool DeviceArray::is_deleted() const {
-  BufferIsDeleted arguments{.buffer = buffer_};
-  client_->plugin().call(arguments, "ask about an array");
-  return arguments.is_deleted;
-}
-
-Executable::Executable(ClientPtr client, AbiLoadedExecutable* loaded, std::vector<TensorType> inputs,
-                       std::vector<TensorType> outputs, std::string name)
-    : client_(std::move(client)),
-      loaded_(loaded),
-      inputs_(std::move(inputs)),
-      outputs_(std::move(outputs)),
-      name_(std::move(name)) {}
-Executable::~Executable() { client_->plugin().destroy(LoadedDestroy{.executable = loaded_}); }
-
-std::vector<DeviceArray> Executable::run(std::span<const DeviceArray* const> inputs) const {
-  if (inputs.size() != inputs_.size())
-    throw ShapeError("device.inputs",
-                     cat(name_, " takes ", counted(inputs_.size(), "input"), ", got ", inputs.size()));
-  std::vector<AbiBuffer*> arguments, results(outputs_.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    check_input(name_, i, inputs_[i], inputs[i]->type());
-    arguments.push_back(inputs[i]->handle());
+  const TensorType& type() const override { return type_; }
+  Device& device() const override { return *client_; }
+  AbiBuffer* handle() const { return buffer_; }
+  Literal download() const override {
+    Buffer bytes = allocate_buffer(type_.bytes());
+    Dims axes = Dims::range(type_.rank());
+    std::reverse(axes.begin(), axes.end());
+    AxisLayout layout{.minor_to_major = axes.data(), .axis_count = axes.size()};
+    layout.head.bytes = sizeof layout;
+    layout.axes_head.bytes = offsetof(AxisLayout, kind) - offsetof(AxisLayout, axes_head);
+    BufferToHost arguments{.buffer = buffer_, .layout = &layout, .to = bytes.get(), .size = type_.bytes()};
+    client_->plugin().call(arguments, "download an array");
+    client_->plugin().wait(arguments.done, "download an array");
+    client_->count(&Counters::downloads);
+    client_->count(&Counters::downloaded_bytes, static_cast<int64_t>(type_.bytes()));
+    return Literal(type_, std::move(bytes));
   }
-  ExecuteOptions options;
-  options.head.bytes = sizeof options;
-  AbiBuffer* const* const argument_lists[] = {arguments.data()};
-  AbiBuffer** const result_lists[] = {results.data()};
-  AbiEvent* done[] = {nullptr};
-  LoadedExecute call{.executable = loaded_,
-                     .options = &options,
-                     .arguments = argument_lists,
-                     .device_count = 1,
-                     .argument_count = arguments.size(),
-                     .outputs = result_lists,
-                     .done = done};
-  client_->plugin().call(call, "run the program");
-  client_->plugin().destroy(EventDestroy{.event = done[0]});
-  std::vector<DeviceArray> out;
-  out.reserve(results.size());
-  for (size_t i = 0; i < results.size(); ++i) out.emplace_back(client_, results[i], outputs_[i]);
-  return out;
-}
 
-ClientPtr Client::create(const Plugin& plugin) {
+ private:
+  ClientPtr client_;
+  AbiBuffer* buffer_;
+  TensorType type_;
+};
+
+class ClientProgram final : public DeviceProgram {
+ public:
+  ClientProgram(ClientPtr client, AbiLoadedExecutable* loaded, const Graph& graph)
+      : client_(std::move(client)), loaded_(loaded), name_(graph.name()) {
+    for (const auto& input : graph.inputs()) inputs_.push_back(graph.type(input.value));
+    for (const auto& output : graph.outputs()) outputs_.push_back(graph.type(output.value));
+  }
+  ~ClientProgram() override { client_->plugin().destroy(LoadedDestroy{.executable = loaded_}); }
+  ClientProgram(const ClientProgram&) = delete;
+  ClientProgram& operator=(const ClientProgram&) = delete;
+
+  std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs,
+                                  std::span<const char> donated) const override {
+    if (inputs.size() != inputs_.size())
+      throw ShapeError("device.inputs",
+                       cat(name_, " takes ", counted(inputs_.size(), "input"), ", got ", inputs.size()));
+    std::vector<AbiBuffer*> arguments, results(outputs_.size());
+    std::vector<int64_t> kept;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      check_input(name_, i, inputs_[i], inputs[i]->type());
+      const auto* array = dynamic_cast<const ClientArray*>(inputs[i].get());
+      if (!array || &array->device() != client_.get())
+        throw DeviceError("device.inputs",
+                          cat("input ", i, " of ", name_, " lies on ", inputs[i]->device().name(),
+                              ", and the program runs on ", client_->name()));
+      arguments.push_back(array->handle());
+      if (donated.empty() || !donated[i]) kept.push_back(static_cast<int64_t>(i));
+    }
+    ExecuteOptions options{.kept_inputs = kept.data(), .kept_count = kept.size()};
+    options.head.bytes = sizeof options;
+    AbiBuffer* const* const argument_lists[] = {arguments.data()};
+    AbiBuffer** const result_lists[] = {results.data()};
+    AbiEvent* done[] = {nullptr};
+    LoadedExecute call{.executable = loaded_,
+                       .options = &options,
+                       .arguments = argument_lists,
+                       .device_count = 1,
+                       .argument_count = arguments.size(),
+                       .outputs = result_lists,
+                       .done = done};
+    client_->plugin().call(call, "run the program");
+    client_->plugin().destroy(EventDestroy{.event = done[0]});
+    client_->count(&Counters::executes);
+    std::vector<RemoteArrayPtr> out;
+    out.reserve(results.size());
+    for (size_t i = 0; i < results.size(); ++i)
+      out.push_back(std::make_shared<ClientArray>(client_, results[i], outputs_[i]));
+    return out;
+  }
+
+ private:
+  ClientPtr client_;
+  AbiLoadedExecutable* loaded_;
+  std::vector<TensorType> inputs_, outputs_;
+  std::string name_;
+};
+
+ClientPtr Client::create(const Plugin& plugin, std::string name) {
   ClientCreate create;
   try {
     plugin.call(create, "begin");
   } catch (const DeviceError& error) {
     throw DeviceError("device.client", cat(plugin.path(), " has no device: ", error.message()));
   }
-  ClientPtr client(new Client(plugin, create.client));
-  ClientPlatformName name{.client = create.client};
-  plugin.call(name, "name its platform");
-  client->platform_.assign(name.name, name.name_size);
+  ClientPtr client(new Client(plugin, create.client, std::move(name)));
+  ClientPlatformName platform{.client = create.client};
+  plugin.call(platform, "name its platform");
+  client->platform_.assign(platform.name, platform.name_size);
   ClientAddressableDevices devices{.client = create.client};
   plugin.call(devices, "list its devices");
   for (size_t i = 0; i < devices.count; ++i) {
@@ -128,7 +151,17 @@ ClientPtr Client::create(const Plugin& plugin) {
 
 Client::~Client() { plugin_.destroy(ClientDestroy{.client = client_}); }
 
-DeviceArray Client::upload(const Literal& value) {
+void Client::count(int64_t Counters::*what, int64_t by) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  counters_.*what += by;
+}
+
+Counters Client::counters() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return counters_;
+}
+
+RemoteArrayPtr Client::upload(const Literal& value) {
   const Literal dense = value.expanded();
   const TensorType& type = dense.type();
   ClientBufferFromHost arguments{.client = client_,
@@ -138,25 +171,24 @@ DeviceArray Client::upload(const Literal& value) {
                                  .rank = type.shape.size(),
                                  .device = devices_[0]};
   plugin_.call(arguments, "upload an array");
-  DeviceArray array(shared_from_this(), arguments.buffer, type);
+  auto array = std::make_shared<ClientArray>(shared_from_this(), arguments.buffer, type);
   plugin_.wait(arguments.done_with_host, "upload an array");
+  count(&Counters::uploads);
+  count(&Counters::uploaded_bytes, static_cast<int64_t>(type.bytes()));
   return array;
 }
 
-std::unique_ptr<Executable> Client::compile(const Graph& graph, const CompileOptions& options) {
+std::shared_ptr<const DeviceProgram> Client::compile(const Graph& graph, std::span<const Alias> aliases) {
   static constexpr std::string_view kFormat = "mlir";
-  const std::string text = program_text(graph), bytes = encode(options);
+  const std::string text = program_text(graph, aliases), bytes = encode({});
   Program program{
       .code = text.data(), .code_size = text.size(), .format = kFormat.data(), .format_size = kFormat.size()};
   program.head.bytes = sizeof program;
   ClientCompile arguments{
       .client = client_, .program = &program, .options = bytes.data(), .options_size = bytes.size()};
   plugin_.call(arguments, "compile the program");
-  std::vector<TensorType> inputs, outputs;
-  for (const auto& input : graph.inputs()) inputs.push_back(graph.type(input.value));
-  for (const auto& output : graph.outputs()) outputs.push_back(graph.type(output.value));
-  return std::make_unique<Executable>(shared_from_this(), arguments.executable, std::move(inputs),
-                                      std::move(outputs), std::string(graph.name()));
+  count(&Counters::compiles);
+  return std::make_shared<ClientProgram>(shared_from_this(), arguments.executable, graph);
 }
 
 }  // namespace espalier::pjrt

@@ -2,70 +2,36 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/literal.h"
+#include "ir/device.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/plugin.h"
 
 namespace espalier::pjrt {
-
-class Client;
-using ClientPtr = std::shared_ptr<Client>;
 
 struct DeviceInfo {
   int id = 0;
   std::string kind;  // "cpu", "NVIDIA H100 80GB HBM3", "TPU v5 lite"
 };
 
-// An array on a device. It keeps its client alive. A donated one is gone: see Executable::run.
-class DeviceArray {
- public:
-  DeviceArray(ClientPtr client, AbiBuffer* buffer, TensorType type);
-  ~DeviceArray();
-  DeviceArray(DeviceArray&& other) noexcept;
-  DeviceArray& operator=(DeviceArray&&) = delete;
-  const TensorType& type() const { return type_; }
-  AbiBuffer* handle() const { return buffer_; }
-  // Waits until it is computed and copies it to the host. Raises DeviceError of the run that should have
-  // given it, too.
-  Literal download() const;
-  bool is_deleted() const;
-
- private:
-  ClientPtr client_;
-  AbiBuffer* buffer_;
-  TensorType type_;
+// What the devices of a client have done since it was created.
+struct Counters {
+  int64_t compiles = 0, executes = 0, uploads = 0, downloads = 0;
+  int64_t uploaded_bytes = 0, downloaded_bytes = 0;
 };
 
-// A program on one device.
-class Executable {
+// The client of one plugin in this process, and its first device. Whatever it has made keeps it alive. Safe
+// from several threads.
+class Client final : public Device, public std::enable_shared_from_this<Client> {
  public:
-  Executable(ClientPtr client, AbiLoadedExecutable* loaded, std::vector<TensorType> inputs,
-             std::vector<TensorType> outputs, std::string name);
-  ~Executable();
-  Executable(const Executable&) = delete;
-  Executable& operator=(const Executable&) = delete;
-  // Runs, without waiting for the end. Raises ShapeError or DTypeError[device.inputs] for an input that is
-  // not the program's (plugins check the size in bytes alone), DeviceError[device.call] where the plugin
-  // refuses.
-  std::vector<DeviceArray> run(std::span<const DeviceArray* const> inputs) const;
-
- private:
-  ClientPtr client_;
-  AbiLoadedExecutable* loaded_;
-  std::vector<TensorType> inputs_, outputs_;
-  std::string name_;
-};
-
-class Client : public std::enable_shared_from_this<Client> {
- public:
-  // Raises DeviceError[device.client] where the plugin has no device, or refuses.
-  static ClientPtr create(const Plugin& plugin);
-  ~Client();
+  // Raises DeviceError[device.client] where the plugin has no device, or refuses. `name`: as the device is
+  // called.
+  static std::shared_ptr<Client> create(const Plugin& plugin, std::string name);
+  ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -73,20 +39,30 @@ class Client : public std::enable_shared_from_this<Client> {
   const std::string& platform() const { return platform_; }
   // What this process may use.
   const std::vector<DeviceInfo>& devices() const { return infos_; }
-  // Onto its first device. `value` need not outlive the call. Splats are expanded.
-  DeviceArray upload(const Literal& value);
-  // Compiles the graph, given as StableHLO text, for the first device. Raises
-  // UnsupportedError[device.program] for what XLA computes otherwise than StableHLO says,
-  // DeviceError[device.call] where the plugin refuses.
-  std::unique_ptr<Executable> compile(const Graph& graph, const CompileOptions& options = {});
+  Counters counters() const;
+
+  const std::string& name() const override { return name_; }
+  RemoteArrayPtr upload(const Literal& value) override;
+  // Raises DeviceError[device.call], or [device.unsupported], too.
+  std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
+                                               std::span<const Alias> aliases = {}) override;
 
  private:
-  Client(const Plugin& plugin, AbiClient* client) : plugin_(plugin), client_(client) {}
+  friend class ClientArray;
+  friend class ClientProgram;
+  Client(const Plugin& plugin, AbiClient* client, std::string name)
+      : plugin_(plugin), client_(client), name_(std::move(name)) {}
+  void count(int64_t Counters::*what, int64_t by = 1);
+
   const Plugin& plugin_;
   AbiClient* client_;
+  const std::string name_;
   std::string platform_;
   std::vector<AbiDevice*> devices_;
   std::vector<DeviceInfo> infos_;
+  mutable std::mutex mutex_;
+  Counters counters_;
 };
+using ClientPtr = std::shared_ptr<Client>;
 
 }  // namespace espalier::pjrt

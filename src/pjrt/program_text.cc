@@ -104,6 +104,8 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
 
 }  // namespace
 
-std::string program_text(const Graph& graph) { return print_program(*for_xla(*inline_composites(graph))); }
+std::string program_text(const Graph& graph, std::span<const Alias> aliases) {
+  return print_program(*for_xla(*inline_composites(graph)), aliases);
+}
 
 }  // namespace espalier::pjrt

@@ -1,9 +1,10 @@
 // A graph as the text that a plugin is given.
 #pragma once
 
+#include <span>
 #include <string>
 
-#include "ir/graph.h"
+#include "ir/device.h"
 
 namespace espalier::pjrt {
 
@@ -16,6 +17,6 @@ namespace espalier::pjrt {
 // - all_to_all without replica groups.
 // Collectives of several operands, where XLA's have one, are printed one an operand. A stride of which one
 // element is taken is printed as 1: XLA throws over the largest.
-std::string program_text(const Graph& graph);
+std::string program_text(const Graph& graph, std::span<const Alias> aliases = {});
 
 }  // namespace espalier::pjrt

@@ -74,7 +74,7 @@ TEST_F(Contexts, KernelsHaveItsThreads) {
       builder.result("y", work.of(builder.argument("x", x_.type())));
     }
     const auto plan = compile(builder.finish());
-    const std::vector<Literal> inputs{x_.node()->literal}, wanted = run(*plan, inputs);
+    const std::vector<Literal> inputs{x_.node()->literal()}, wanted = run(*plan, inputs);
     const uint64_t of_process = thread_pool().helped();
     until_helped(context.pool, [&] { EXPECT_EQ(run(*plan, inputs, context), wanted); });
     const RunScope scope(context);
@@ -93,7 +93,7 @@ TEST_F(Contexts, BodiesSeeIt) {
                             0, 2, [](const Tensor&, const Tensor& y) { return trip(y, 0); }, x));
   }
   const auto graph = builder.finish();
-  const std::vector<Literal> inputs{x_.node()->literal};
+  const std::vector<Literal> inputs{x_.node()->literal()};
   const RunContext context({.threads = 1});
   const auto seen = [] { return std::exchange(Trips::context, nullptr); };
   run(*compile(graph), inputs, context);
@@ -132,7 +132,7 @@ TEST_F(Contexts, EventsAreTold) {
     builder.result("x", x);
   }
   const auto plan = compile(builder.finish());
-  const std::vector<Literal> inputs{x_.node()->literal};
+  const std::vector<Literal> inputs{x_.node()->literal()};
   run(*plan, inputs, RunContext({.events = &told}));
   EXPECT_EQ(told.ops.size(), told.steps) << "a region's steps are its owner's";
   ASSERT_EQ(told.steps, plan->step_count());

@@ -56,7 +56,7 @@ inline std::vector<Literal> values_for(const Graph& graph) {
   std::vector<Literal> out;
   for (const GraphInput& input : graph.inputs()) {
     const TensorType& type = graph.type(input.value);
-    out.push_back(type.dtype == DType::kF32 ? Generator(out.size() + 1).uniform(type.shape).node()->literal
+    out.push_back(type.dtype == DType::kF32 ? Generator(out.size() + 1).uniform(type.shape).node()->literal()
                                             : full(type.shape, 1, type.dtype).node()->dense());
   }
   return out;

@@ -23,7 +23,7 @@ std::vector<Literal> run_plan(const Call& call, const RunContext& context) {
     std::vector<Tensor> arguments;
     for (const Tensor& input : call.inputs) {
       arguments.push_back(builder.argument("x", input.type()));
-      inputs.push_back(input.node()->literal);
+      inputs.push_back(input.node()->literal());
     }
     for (const Tensor& result : emit_all(call.op, call.attributes, arguments, call.regions))
       builder.result("y", result);
@@ -73,9 +73,9 @@ bool run_tile(const Call& call, std::span<const TensorType* const> types, const 
   for (size_t i = 0; i < types.size(); ++i) {
     sizes[i] = size_of(dtypes[i]);
     const TensorNode& operand = *call.inputs[i].node();
-    if (operand.literal.is_splat() && elements <= kTile) {
+    if (operand.literal().is_splat() && elements <= kTile) {
       // Cheaper than to store all elements with the tensor.
-      fill_elements(filled[i], operand.literal.raw(), sizes[i], elements);
+      fill_elements(filled[i], operand.literal().raw(), sizes[i], elements);
       in[i] = filled[i];
     } else {
       in[i] = static_cast<const std::byte*>(operand.dense().raw());

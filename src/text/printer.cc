@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/builder.h"
@@ -22,6 +23,7 @@ std::string symbol(std::string_view name) {
 
 class Printer {
  public:
+  explicit Printer(std::span<const Alias> aliases = {}) : aliases_(aliases) {}
   std::string program(const Graph& graph) {
     out_ = cat("module ", symbol(graph.name()), " {\n");
     function(graph, "main", true);
@@ -53,7 +55,10 @@ class Printer {
       const char* key = input.kind == InputKind::kArgument   ? "name"
                         : input.kind == InputKind::kVariable ? "variable"
                                                              : "derived";
-      out_ += cat(" {espalier.", key, " = ", quote(input.name), "}");
+      out_ += cat(" {espalier.", key, " = ", quote(input.name));
+      if (const auto alias = std::ranges::find(aliases_, i, &Alias::input); alias != aliases_.end())
+        out_ += cat(", tf.aliasing_output = ", alias->output, " : i32");
+      out_ += "}";
     }
     out_ += ")";
     if (!graph.outputs().empty()) out_ += " -> (";
@@ -245,6 +250,7 @@ class Printer {
     return name;
   }
 
+  std::span<const Alias> aliases_;
   std::string out_;
   size_t next_ = 0;  // number of the next value of this function
   std::unordered_map<const TensorType*, std::string> types_;
@@ -257,6 +263,8 @@ class Printer {
 }  // namespace
 }  // namespace text
 
-std::string print_program(const Graph& graph) { return text::Printer().program(graph); }
+std::string print_program(const Graph& graph, std::span<const Alias> aliases) {
+  return text::Printer(aliases).program(graph);
+}
 
 }  // namespace espalier

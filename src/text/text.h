@@ -1,9 +1,11 @@
 // Programs as text: StableHLO in MLIR's form.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "ir/device.h"
 #include "ir/graph.h"
 
 namespace espalier {
@@ -13,8 +15,9 @@ namespace espalier {
 // Raises FormatError with line and column, also for what is not supported.
 std::shared_ptr<Graph> parse_program(std::string_view source, std::string_view file = "program");
 
-// The graph as a module in generic form; parse_program gives an equal graph back. Linear in the graph.
-std::string print_program(const Graph& graph);
+// The graph as a module in generic form; parse_program gives an equal graph back. Linear in the graph. With
+// an alias an input says, as XLA reads it (tf.aliasing_output), that its memory may become an output's.
+std::string print_program(const Graph& graph, std::span<const Alias> aliases = {});
 
 // The graph in Graphviz's language.
 std::string to_dot(const Graph& graph);

@@ -37,7 +37,7 @@ void Batches::begin(Side& side) {
     Tensor& kept = side.rows[i];
     if (!kept.defined() || kept.type() != type || !sole_owner(kept))
       kept = make_concrete(Literal(type, allocate_buffer(type.bytes())));
-    side.to[i] = kept.node()->literal.buffer().get();
+    side.to[i] = kept.node()->literal().buffer().get();
   }
   copying_.start(pool_, static_cast<int64_t>((side.numbers.size() + chunk_rows_ - 1) / chunk_rows_), copy_);
 }

@@ -9,7 +9,7 @@ namespace espalier {
 
 std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
                                           std::span<const int64_t> numbers) {
-  const Literal& given = arguments.back().node()->literal;
+  const Literal& given = arguments.back().node()->literal();
   const auto* weights = reinterpret_cast<const float*>(given.raw());
   const auto rows = static_cast<size_t>(given.is_splat() ? 1 : given.type().elements());
   if (std::none_of(weights, weights + rows, [](float weight) { return weight == 0; })) return std::nullopt;

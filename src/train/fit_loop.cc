@@ -224,9 +224,10 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       }
       if (narrow.untold() && !callbacks.empty()) tell(narrow.tell());
       const int64_t step = ++now.step;
-      // NaN and infinity stay in the epoch's sum.
+      // NaN and infinity stay in the epoch's sum, so a device, which had to be waited for, is asked seldom.
       // Workers of a strategy have one loss.
-      const bool diverges = finite && !loss_is_finite();
+      const bool asks = !context.device || step % 8 == 1;
+      const bool diverges = asks && finite && !loss_is_finite();
       const bool diverged = workers ? diverges : finite && agreed({.diverged = diverges}, context).diverged;
       finite = finite && !diverged;
       const bool due = (step % 8 == 1 || diverged) && !callbacks.empty();
