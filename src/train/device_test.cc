@@ -15,7 +15,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kRows = 64;
+constexpr int64_t kSquareRows = 64;
 
 class TrainOnDevice : public testing::Test {
  protected:
@@ -40,7 +40,7 @@ struct SquareRows {
 SquareRows numbers(int64_t columns = 5) {
   Generator random(3);
   SquareRows out;
-  out.x = random.normal({kRows, columns});
+  out.x = random.normal({kSquareRows, columns});
   out.y = sum(out.x * out.x, 1, true);
   return out;
 }
@@ -62,7 +62,7 @@ std::vector<Variable> all_variables(Model& model) {
 }
 
 // The largest distance of two arrays as a share of the largest value.
-double distance(const Tensor& got, const Tensor& wanted) {
+double device_distance(const Tensor& got, const Tensor& wanted) {
   double most = 1e-3, apart = 0;
   const Tensor a = convert(got, DType::kF64), b = convert(wanted, DType::kF64);
   for (size_t i = 0; i < b.data<double>().size(); ++i) {
@@ -72,7 +72,7 @@ double distance(const Tensor& got, const Tensor& wanted) {
   return apart / most;
 }
 
-const FitOptions kOneStep{.batch_size = kRows, .shuffle = false};
+const FitOptions kOneStep{.batch_size = kSquareRows, .shuffle = false};
 
 // Fed anew each time, so that nothing but one step lies between both.
 TEST_F(TrainOnDevice, SlowEachStepIsTheCpus) {
@@ -87,7 +87,8 @@ TEST_F(TrainOnDevice, SlowEachStepIsTheCpus) {
     here.fit(rows.x, rows.y, kOneStep);
     there([&] { far.fit(rows.x, rows.y, kOneStep); });
     for (size_t i = 0; i < from.size(); ++i)
-      ASSERT_LE(distance(to[i].read(), from[i].read()), 5e-6) << "step " << step << ", " << from[i].path();
+      ASSERT_LE(device_distance(to[i].read(), from[i].read()), 5e-6)
+          << "step " << step << ", " << from[i].path();
   }
 }
 
@@ -127,7 +128,7 @@ TEST_F(TrainOnDevice, WhatWasTrainedThereIsSavedAndEvaluatedHere) {
   const double here = model.evaluate(rows.x, rows.y).at("loss");
   EXPECT_NEAR(far, here, 1e-5 * std::abs(here));
   const Tensor predicted = there([&] { return model.predict(rows.x); });
-  EXPECT_LE(distance(predicted, model.predict(rows.x)), 1e-5);
+  EXPECT_LE(device_distance(predicted, model.predict(rows.x)), 1e-5);
 }
 
 TEST_F(TrainOnDevice, StrategiesOfSeveralReplicasAreRefused) {
