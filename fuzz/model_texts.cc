@@ -24,12 +24,13 @@ void require(bool good, const char* what) {
 void read_history(const std::string& text) {
   const auto lineage = cli::lineage_in({{"lineage", parse_json(text)}}, "model");
   require(lineage && lineage->data.rows && *lineage->data.rows >= 0, "rows of the lineage");
-  require(std::min({lineage->learn, lineage->stop, lineage->judge}) >= 0, "rows of a part");
+  require(std::min({lineage->train_rows, lineage->validation_rows, lineage->test_rows}) >= 0,
+          "rows of a part");
 }
 
 void read_held_out(const std::string& text) {
   const std::vector<int64_t> rows = cli::held_out_rows(text, "model");
-  require(std::ranges::is_sorted(rows), "rows that judge are not in order");
+  require(std::ranges::is_sorted(rows), "test rows are not in order");
   require(rows.empty() || rows.front() >= 0, "a row that judges");
 }
 
