@@ -116,7 +116,7 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
   call.has_next = false;
   for (const Tensor& argument : arguments) call.inputs.push_back({&argument.type(), argument.bytes()});
   for (const VariablePtr& variable : program.variables)
-    call.inputs.push_back({&variable->type, variable->value.bytes()});
+    call.inputs.push_back(variable->value.node()->dense().view());
 
   const auto fresh = [&](const TensorType& type, Buffer buffer = {}) {
     if (!buffer) buffer = allocate_buffer(type.bytes());

@@ -17,8 +17,7 @@ namespace espalier {
 // Whether nobody else holds this tensor's array, so that it may be overwritten. REQUIRES: it is concrete.
 inline bool sole_owner(const Tensor& tensor) {
   const auto& node = tensor.node();
-  return node.use_count() == 1 &&
-         (node->remote() ? node->remote().use_count() == 1 : node->literal().buffer().use_count() == 1);
+  return node.use_count() == 1 && node->owns_array();
 }
 
 // One thing that traces depend on besides their arguments: the trainable flags of a layer or of a variable,

@@ -30,22 +30,17 @@ struct TensorNode {
   TensorNode(TensorType type, RemoteArrayPtr remote) : type(std::move(type)), remote_(std::move(remote)) {}
 
   // The data on the host: downloaded once where they lie on a device.
-  const Literal& literal() const {
-    if (remote_) std::call_once(once_, [this] { download(); });
-    return literal_;
-  }
+  const Literal& literal() const { return remote_ ? downloaded() : literal_; }
   // The literal with every element stored; computed once for a splat.
-  const Literal& dense() const {
-    const Literal& stored = literal();
-    if (!stored.is_splat()) return stored;
-    std::call_once(once_, [this] { dense_ = std::make_unique<Literal>(literal_.expanded()); });
-    return *dense_;
-  }
+  const Literal& dense() const { return remote_ || literal_.is_splat() ? made_dense() : literal_; }
+  // Whether no other tensor and no literal shares the array.
+  bool owns_array() const { return (remote_ ? remote_.use_count() : literal_.buffer().use_count()) == 1; }
   // Where it lies on a device; null where the host has it.
   const RemoteArrayPtr& remote() const { return remote_; }
 
  private:
-  void download() const;
+  const Literal& downloaded() const;
+  const Literal& made_dense() const;
   mutable Literal literal_;
   RemoteArrayPtr remote_;
   mutable std::once_flag once_;  // of the download, or of a splat's expansion: what was downloaded is none

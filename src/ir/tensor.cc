@@ -35,7 +35,16 @@ Tensor make_concrete(Literal literal) {
   return Tensor(std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>(), std::move(literal)));
 }
 
-void TensorNode::download() const { literal_ = remote_->download(); }
+const Literal& TensorNode::downloaded() const {
+  std::call_once(once_, [this] { literal_ = remote_->download(); });
+  return literal_;
+}
+
+const Literal& TensorNode::made_dense() const {
+  if (remote_) return downloaded();
+  std::call_once(once_, [this] { dense_ = std::make_unique<Literal>(literal_.expanded()); });
+  return *dense_;
+}
 
 Tensor make_remote(RemoteArrayPtr array) {
   TensorType type = array->type();
