@@ -4,9 +4,13 @@
 
 namespace espalier::cli {
 
-CLI::Option* DeviceFlags::add(CLI::App& verb) {
-  verb.add_option("--plugin", plugins, "A PJRT plugin's file, beside those that are found")
+CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins) {
+  return verb.add_option("--plugin", plugins, "A PJRT plugin's file, beside those that are found")
       ->option_text("FILE ...");
+}
+
+CLI::Option* DeviceFlags::add(CLI::App& verb) {
+  add_plugins(verb, plugins);
   return verb
       .add_option("--device", name,
                   "Where it runs: cpu, a device that `espalier devices` lists, or a plugin's file")

@@ -12,6 +12,9 @@
 
 namespace espalier::cli {
 
+// --plugin alone.
+CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins);
+
 struct DeviceFlags {
   std::string name = "cpu";
   std::vector<std::string> plugins;

@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/isa.h"
 #include "cli/common.h"
+#include "cli/device_flags.h"
 #include "espalier/threads.h"
 #include "pjrt/find.h"
 #include "pjrt/plugin.h"
@@ -20,16 +21,17 @@ struct DevicesFlags {
 };
 
 struct ListedDevice {
-  std::string name, kind, api, path, from, problem;
+  std::string name, kind;
+  std::string api = {}, path = {}, from = {};  // of a plugin
+  std::string problem = {};
   int64_t memory_bytes = 0;  // 0: not known before it is used
 };
 
 ListedDevice own_cpu() {
   const int64_t bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  return {"cpu", cat(counted(static_cast<size_t>(threads()), "thread"), ", ", name(current_isa())),
-          "",    "",
-          "",    "",
-          bytes};
+  return {.name = "cpu",
+          .kind = cat(counted(static_cast<size_t>(threads()), "thread"), ", ", name(current_isa())),
+          .memory_bytes = bytes};
 }
 
 // A plugin is loaded, which says its version, and not begun: no memory of a device is taken.
@@ -90,8 +92,7 @@ void list_devices(const DevicesFlags& flags) {
 void add_devices(CLI::App& app) {
   auto flags = std::make_shared<DevicesFlags>();
   CLI::App* verb = app.add_subcommand("devices", "Where a program could run: this CPU, and PJRT plugins");
-  verb->add_option("--plugin", flags->plugins, "A PJRT plugin's file, beside those that are found")
-      ->option_text("FILE ...");
+  add_plugins(*verb, flags->plugins);
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   verb->callback([flags] { list_devices(*flags); });

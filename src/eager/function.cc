@@ -35,6 +35,7 @@ struct Plan {
   std::shared_ptr<const Executable> executable;
   std::vector<Part> parts;  // of so many replicas as called it last
   std::vector<std::string> collectives;
+  std::vector<Alias> aliases;                      // of the program, where a device has run it
   std::shared_ptr<const DeviceProgram> on_device;  // of the device that called it last
   const Device* device = nullptr;
   int calls = 0;
@@ -159,8 +160,9 @@ RemoteArrayPtr on_device(const Tensor& tensor, Device& device) {
 
 // Variables stay where they were computed; one that nobody else holds gives its memory to its update. A
 // program that is refused has changed nothing.
-std::vector<Tensor> replay_on_device(const TracedGraph& program, const DeviceProgram& executable,
-                                     Device& device, RunLists& call, std::span<const Tensor> arguments) {
+std::vector<Tensor> replay_on_device(const TracedGraph& program, std::span<const Alias> aliases,
+                                     const DeviceProgram& executable, Device& device, RunLists& call,
+                                     std::span<const Tensor> arguments) {
   std::vector<RemoteArrayPtr> inputs;
   inputs.reserve(arguments.size() + program.variables.size());
   call.uploaded.resize(arguments.size());
@@ -173,15 +175,14 @@ std::vector<Tensor> replay_on_device(const TracedGraph& program, const DevicePro
     }
     inputs.push_back(array);
   }
-  std::vector<char> donated(arguments.size(), false);
   for (const VariablePtr& variable : program.variables) {
     RemoteArrayPtr now = on_device(variable->value, device);
-    if (now != variable->value.node()->remote()) variable->value = make_remote(now);
-    now.reset();
-    donated.push_back(sole_owner(variable->value) &&
-                      std::ranges::find(program.updated, variable) != program.updated.end());
-    inputs.push_back(variable->value.node()->remote());
+    if (now != variable->value.node()->remote()) variable->value = make_remote(std::move(now));
   }
+  std::vector<char> donated(arguments.size() + program.variables.size(), false);
+  for (const Alias& alias : aliases)
+    donated[alias.input] = sole_owner(program.variables[alias.input - arguments.size()]->value);
+  for (const VariablePtr& variable : program.variables) inputs.push_back(variable->value.node()->remote());
   const std::vector<RemoteArrayPtr> outputs = executable.run(inputs, donated);
   std::vector<Tensor> results;
   for (size_t i = 0; i < program.results; ++i) results.push_back(make_remote(outputs[i]));
@@ -256,7 +257,8 @@ struct TracedFunction::Impl {
   std::shared_ptr<const DeviceProgram> on_device(Plan& plan, Device& device) {
     const std::lock_guard lock(mutex);
     if (plan.device != &device) {
-      plan.on_device = device.compile(*optimize(plan.program.graph), aliases_of(plan.program));
+      if (!plan.on_device) plan.aliases = aliases_of(plan.program);
+      plan.on_device = device.compile(*optimize(plan.program.graph), plan.aliases);
       plan.device = &device;
     }
     return plan.on_device;
@@ -348,7 +350,8 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
     results = call_recorded(plan.program, impl_->options.name, arguments);
   } else if (context.device) {
     const auto executable = impl_->on_device(*state->plan, *context.device);
-    results = replay_on_device(plan.program, *executable, *context.device, state->lists, arguments);
+    results =
+        replay_on_device(plan.program, plan.aliases, *executable, *context.device, state->lists, arguments);
   } else {
     results = replay(plan.program, *plan.executable, state->lists, arguments, context);
     keep_next(plan.program, state->lists);

@@ -1,6 +1,6 @@
-// The C interface of PJRT plugins, of version 0.81: the calls that this library makes, with the layouts that
-// OpenXLA's xla/pjrt/c/pjrt_c_api.h gives them. Layouts only ever grow at their ends, and a plugin takes a
-// struct that is longer or older than its own, so one declaration serves all plugins of 0.81 and later.
+// The C interface of PJRT plugins, of version 0.81: calls that programs on devices need, with the layouts
+// that OpenXLA's xla/pjrt/c/pjrt_c_api.h gives them. Layouts only ever grow at their ends, and a plugin takes
+// a struct that is longer or older than its own, so one declaration serves all plugins of 0.81 and later.
 // abi_test.cc holds it against a layout that was generated from OpenXLA's header.
 #pragma once
 

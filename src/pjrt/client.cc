@@ -130,22 +130,10 @@ ClientPtr Client::create(const Plugin& plugin, std::string name) {
     throw DeviceError("device.client", cat(plugin.path(), " has no device: ", error.message()));
   }
   ClientPtr client(new Client(plugin, create.client, std::move(name)));
-  ClientPlatformName platform{.client = create.client};
-  plugin.call(platform, "name its platform");
-  client->platform_.assign(platform.name, platform.name_size);
   ClientAddressableDevices devices{.client = create.client};
   plugin.call(devices, "list its devices");
-  for (size_t i = 0; i < devices.count; ++i) {
-    DeviceGetDescription description{.device = devices.devices[i]};
-    plugin.call(description, "describe a device");
-    DescriptionId id{.description = description.description};
-    plugin.call(id, "describe a device");
-    DescriptionKind kind{.description = description.description};
-    plugin.call(kind, "describe a device");
-    client->devices_.push_back(devices.devices[i]);
-    client->infos_.push_back({id.id, std::string(kind.kind, kind.kind_size)});
-  }
-  if (client->devices_.empty()) throw DeviceError("device.client", cat(plugin.path(), " has no device"));
+  if (devices.count == 0) throw DeviceError("device.client", cat(plugin.path(), " has no device"));
+  client->device_ = devices.devices[0];
   return client;
 }
 
@@ -169,7 +157,7 @@ RemoteArrayPtr Client::upload(const Literal& value) {
                                  .type = abi_type(type.dtype),
                                  .dims = type.shape.data(),
                                  .rank = type.shape.size(),
-                                 .device = devices_[0]};
+                                 .device = device_};
   plugin_.call(arguments, "upload an array");
   auto array = std::make_shared<ClientArray>(shared_from_this(), arguments.buffer, type);
   plugin_.wait(arguments.done_with_host, "upload an array");

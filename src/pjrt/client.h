@@ -13,11 +13,6 @@
 
 namespace espalier::pjrt {
 
-struct DeviceInfo {
-  int id = 0;
-  std::string kind;  // "cpu", "NVIDIA H100 80GB HBM3", "TPU v5 lite"
-};
-
 // What the devices of a client have done since it was created.
 struct Counters {
   int64_t compiles = 0, executes = 0, uploads = 0, downloads = 0;
@@ -36,9 +31,6 @@ class Client final : public Device, public std::enable_shared_from_this<Client> 
   Client& operator=(const Client&) = delete;
 
   const Plugin& plugin() const { return plugin_; }
-  const std::string& platform() const { return platform_; }
-  // What this process may use.
-  const std::vector<DeviceInfo>& devices() const { return infos_; }
   Counters counters() const;
 
   const std::string& name() const override { return name_; }
@@ -57,9 +49,7 @@ class Client final : public Device, public std::enable_shared_from_this<Client> 
   const Plugin& plugin_;
   AbiClient* client_;
   const std::string name_;
-  std::string platform_;
-  std::vector<AbiDevice*> devices_;
-  std::vector<DeviceInfo> infos_;
+  AbiDevice* device_ = nullptr;
   mutable std::mutex mutex_;
   Counters counters_;
 };

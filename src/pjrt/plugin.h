@@ -20,12 +20,12 @@ class Plugin {
   Plugin& operator=(const Plugin&) = delete;
 
   const std::string& path() const { return path_; }
-  int minor() const { return table_->minor; }
   // "0.81"
   std::string version() const;
 
-  // Calls the function of these arguments. Raises DeviceError[device.call], or [device.memory] where the
-  // device has none left, with the plugin's words; `doing` says what was tried: "compile step".
+  // Calls the function of these arguments. Raises DeviceError[device.call], [device.memory] where the device
+  // has none left, or [device.unsupported] where the plugin cannot do that at all, with the plugin's words;
+  // `doing` says what was tried: "compile the program".
   template <class Arguments>
   void call(Arguments& arguments, const char* doing) const {
     static_assert(std::is_standard_layout_v<Arguments>);

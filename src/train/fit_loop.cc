@@ -226,11 +226,11 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum, so a device, which had to be waited for, is asked seldom.
       // Workers of a strategy have one loss.
-      const bool asks = !context.device || step % 8 == 1;
+      const bool eighth = step % 8 == 1, asks = eighth || !context.device;
       const bool diverges = asks && finite && !loss_is_finite();
       const bool diverged = workers ? diverges : finite && agreed({.diverged = diverges}, context).diverged;
       finite = finite && !diverged;
-      const bool due = (step % 8 == 1 || diverged) && !callbacks.empty();
+      const bool due = (eighth || diverged) && !callbacks.empty();
       if (due) refresh_training(logs);
       rank_stage.now(Stage::kCallback, steps_of_run + 1);
       for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
