@@ -34,6 +34,7 @@ void add_run(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_devices(CLI::App& app);
+void add_cache(CLI::App& app);
 void add_agent(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
@@ -56,6 +57,7 @@ inline constexpr Verb kVerbs[] = {{"quickstart", add_quickstart},
                                   {"doctor", add_doctor},
                                   {"verify-parity", add_verify_parity},
                                   {"devices", add_devices},
+                                  {"cache", add_cache},
                                   {"run", add_run},
                                   {"graph", add_graph},
                                   {"data", add_data},
