@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace espalier {
 namespace {
@@ -22,6 +23,12 @@ std::string plain_number(double value) {
   if (value != std::trunc(value) || std::abs(value) >= kMost) return shortest(value);
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
+}
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
 }
 
 }  // namespace espalier

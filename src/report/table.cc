@@ -165,12 +165,6 @@ std::string Table::text(const Terminal& terminal) const {
   return out;
 }
 
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 std::string significant(double value, int digits) {
   const double size = std::abs(value);
   if (!(size >= 10) || std::isinf(size)) return fixed(value, digits);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "report/terminal.h"
 
 namespace espalier {
@@ -44,9 +45,7 @@ class Table {
   std::vector<std::vector<TableCell>> rows_;
 };
 
-// "0.1234" with `digits` after the point.
-std::string fixed(double value, int digits);
-// The same of a number below 10; from there on a digit less for each before the point, so that large numbers
+// fixed() of a number below 10; from there on a digit less for each before the point, so that large numbers
 // stay short: "1234" for 4 or fewer.
 std::string significant(double value, int digits);
 // "97.5 %".
