@@ -10,6 +10,7 @@
 #include "espalier/data.h"
 #include "espalier/dataset.h"
 #include "espalier/decision.h"
+#include "espalier/devices.h"
 #include "espalier/dtype.h"
 #include "espalier/error.h"
 #include "espalier/function.h"

@@ -13,6 +13,7 @@
 #include "base/find_named.h"
 #include "base/format.h"
 #include "cli/common.h"
+#include "cli/device_flags.h"
 #include "cli/workloads.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
@@ -28,6 +29,7 @@ struct BenchOptions {
   std::string dtype = "f32";
   int rounds = 9;
   bool why = false;
+  DevicePlan device;
   Results results;
 };
 
@@ -225,7 +227,7 @@ void bench(const BenchOptions& options) {
         {"version", 1},           {"peer", "espalier"}, {"workload", workload.name},
         {"dtype", options.dtype}, {"value", m.value},   {"unit", workload.unit},
         {"least", m.low},         {"most", m.high},     {"rounds", options.rounds},
-        {"threads", threads()},   {"peak_mib", peak}};
+        {"threads", threads()},   {"peak_mib", peak},   {"device", options.device.name}};
     if (share > 0) json["of_limit"] = share;
     // What no plan runs is not counted.
     if (profiled.bytes > 0) {
@@ -266,10 +268,14 @@ void add_bench(CLI::App& app) {
       ->check(number_from(int64_t{1}, 1000));
   verb->add_flag("--why", options->why,
                  "Also every step of the plans: time, FLOPs, bytes, share of the limit");
+  add_device(*verb, options->device);
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   add_threads(*verb);
-  verb->callback([options] { bench(*options); });
+  verb->callback([options] {
+    const OnDevice device(options->device);
+    bench(*options);
+  });
 }
 
 }  // namespace espalier::cli

@@ -1,27 +1,66 @@
 #include "cli/device_flags.h"
 
+#include <cstdio>
+
+#include "cli/common.h"
+#include "espalier/run_context.h"
 #include "pjrt/open.h"
 
 namespace espalier::cli {
+namespace {
+
+// Of all devices of the client, before it is created.
+const std::string& with_options(const DevicePlan& plan) {
+  if (plan.is_cpu()) return plan.name;
+  set_matmul_precision(plan.matmul_precision);
+  const std::string client = pjrt::find_device(plan.name, plan.plugins).plugin.name;
+  pjrt::ClientOptions options = pjrt::client_options(client);
+  options.memory_grows = options.memory_grows || plan.memory_growth;
+  if (plan.memory_fraction > 0) options.memory_fraction = plan.memory_fraction;
+  pjrt::set_client_options(client, options);
+  return plan.name;
+}
+
+}  // namespace
 
 CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins) {
   return verb.add_option("--plugin", plugins, "A PJRT plugin's file, beside those that are found")
       ->option_text("FILE ...");
 }
 
-CLI::Option* DeviceFlags::add(CLI::App& verb) {
-  add_plugins(verb, plugins);
-  return verb
-      .add_option("--device", name,
-                  "Where it runs: cpu, a device that `espalier devices` lists, or a plugin's file")
-      ->option_text("NAME [cpu]");
+CLI::Option* add_device(CLI::App& verb, DevicePlan& flags) {
+  CLI::Option* const name =
+      verb.add_option(
+              "--device", flags.name,
+              "Where it runs: cpu, gpu, tpu, another that `espalier devices` lists, or a plugin's file")
+          ->option_text("NAME [cpu]");
+  add_plugins(verb, flags.plugins);
+  verb.add_flag("--memory-growth", flags.memory_growth,
+                "Take a GPU's memory as it is needed, not most of it at once");
+  verb.add_option("--memory-fraction", flags.memory_fraction, "The most of a GPU's memory that is taken")
+      ->option_text("SHARE [the plugin's choice]")
+      ->check(CLI::Range(0.01, 1.0));
+  verb.add_option("--matmul-precision", flags.matmul_precision,
+                  "How a device computes products of f32: as f32, with fewer bits, or as fast as it can")
+      ->check(one_of_words({"highest", "high", "default"}))
+      ->option_text("highest|high|default [highest]");
+  return name;
 }
 
-OnDevice::OnDevice(const DeviceFlags& flags)
-    : device_(flags.name == "cpu" ? nullptr : pjrt::open_device(flags.name, flags.plugins)),
-      context_({.device = device_ ? device_.get() : RunContext::current().device,
-                .communicator = RunContext::current().communicator,
-                .shares = &RunContext::current()}),
-      scope_(context_) {}
+void take_device(const CLI::App& verb, const DevicePlan& flags, DevicePlan& plan) {
+  if (verb.count("--device")) plan.name = flags.name;
+  if (verb.count("--plugin")) plan.plugins = flags.plugins;
+  if (verb.count("--memory-growth")) plan.memory_growth = flags.memory_growth;
+  if (verb.count("--memory-fraction")) plan.memory_fraction = flags.memory_fraction;
+  if (verb.count("--matmul-precision")) plan.matmul_precision = flags.matmul_precision;
+}
+
+OnDevice::OnDevice(const DevicePlan& plan) : scope_(with_options(plan), plan.plugins) {}
+
+OnDevice::~OnDevice() {
+  Device* const device = RunContext::current().device;
+  if (!device) return;
+  for (const std::string& note : device->take_notes()) say_aside(cat("note: ", note, "\n"));
+}
 
 }  // namespace espalier::cli

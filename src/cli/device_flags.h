@@ -1,37 +1,36 @@
-// --device and --plugin: where a verb's functions run.
+// --device and what is beside it: where a verb's functions run.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "espalier/run_context.h"
-#include "ir/device.h"
+#include "cli/plan.h"
+#include "espalier/devices.h"
 
 namespace espalier::cli {
 
 // --plugin alone.
 CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins);
 
-struct DeviceFlags {
-  std::string name = "cpu";
-  std::vector<std::string> plugins;
+// --device, --plugin, --memory-growth, --memory-fraction, --matmul-precision.
+CLI::Option* add_device(CLI::App& verb, DevicePlan& flags);
+// Those that were given on the command line count more than the plan's.
+void take_device(const CLI::App& verb, const DevicePlan& flags, DevicePlan& plan);
 
-  CLI::Option* add(CLI::App& verb);
-};
-
-// While it lives, functions that this thread calls run on the device, and eager ops on this CPU.
+// While it lives, functions that this thread calls run on the device. Raises DeviceError where that cannot be
+// used, StateError[device.begun] where it is, with another share of its memory.
 class OnDevice {
  public:
-  // Raises DeviceError where the device cannot be used.
-  explicit OnDevice(const DeviceFlags& flags);
+  explicit OnDevice(const DevicePlan& plan);
+  // Says to standard error what the device has noted and nobody has taken.
+  ~OnDevice();
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
 
  private:
-  std::shared_ptr<Device> device_;  // null: this CPU
-  RunContext context_;
-  RunScope scope_;
+  DeviceScope scope_;
 };
 
 }  // namespace espalier::cli

@@ -1,15 +1,15 @@
 // espalier devices: where a program could run, and why not.
-#include <unistd.h>
+#include "espalier/devices.h"
+
+#include <algorithm>
+#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "base/isa.h"
 #include "cli/common.h"
+#include "cli/device_check.h"
 #include "cli/device_flags.h"
-#include "espalier/threads.h"
-#include "pjrt/find.h"
-#include "pjrt/plugin.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -17,33 +17,14 @@ namespace {
 
 struct DevicesFlags {
   std::vector<std::string> plugins;
+  DevicePlan checked;  // of --check
+  int steps = 50;
   Results results;
 };
 
-struct ListedDevice {
-  std::string name, kind;
-  std::string api = {}, path = {}, from = {};  // of a plugin
-  std::string problem = {};
-  int64_t memory_bytes = 0;  // 0: not known before it is used
-};
-
-ListedDevice own_cpu() {
-  const int64_t bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  return {.name = "cpu",
-          .kind = cat(counted(static_cast<size_t>(threads()), "thread"), ", ", name(current_isa())),
-          .memory_bytes = bytes};
-}
-
-// A plugin is loaded, which says its version, and not begun: no memory of a device is taken.
-ListedDevice listed_device(const pjrt::Found& found) {
-  ListedDevice device{found.name, "PJRT plugin", "", found.path, found.from, pjrt::missing_driver(found)};
-  try {
-    device.api = pjrt::Plugin::load(found.path).version();
-  } catch (const DeviceError& error) {
-    device.problem = error.message();
-  }
-  return device;
-}
+constexpr char kNoPlugin[] =
+    "no PJRT plugin was found: pip install jax-cuda13-pjrt brings one for NVIDIA's GPUs, libtpu for TPUs;\n"
+    "another is named by --plugin FILE or ESPALIER_PJRT_PLUGINS";
 
 nlohmann::ordered_json text_or_null(const std::string& text) {
   return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
@@ -54,18 +35,18 @@ std::string memory_text(int64_t bytes) {
 }
 
 void list_devices(const DevicesFlags& flags) {
-  std::vector<ListedDevice> devices = {own_cpu()};
-  for (const pjrt::Found& found : pjrt::find_plugins(flags.plugins)) devices.push_back(listed_device(found));
+  const std::vector<PhysicalDevice> devices = all_physical_devices(flags.plugins);
   if (flags.results.json) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
-    for (const ListedDevice& device : devices) {
+    for (const PhysicalDevice& device : devices) {
       nlohmann::ordered_json memory;  // null where it is not known before use
       if (device.memory_bytes) memory = device.memory_bytes;
       nlohmann::ordered_json line = {{"name", device.name},
                                      {"kind", device.kind},
+                                     {"description", text_or_null(device.description)},
                                      {"memory_bytes", memory},
                                      {"pjrt", text_or_null(device.api)},
-                                     {"plugin", text_or_null(device.path)},
+                                     {"plugin", text_or_null(device.plugin)},
                                      {"from", text_or_null(device.from)},
                                      {"usable", device.problem.empty()},
                                      {"problem", device.problem}};
@@ -73,18 +54,72 @@ void list_devices(const DevicesFlags& flags) {
     }
     return flags.results.write_json("devices", {{"devices", std::move(out)}});
   }
-  Table table({"name", "kind", "memory", "PJRT", "state"});
-  for (const ListedDevice& device : devices)
+  Table table({"name", "kind", "memory", "PJRT", "what it is"});
+  for (const PhysicalDevice& device : devices)
     table.row({device.name, device.kind, memory_text(device.memory_bytes),
-               device.api.empty() ? "-" : device.api, device.problem.empty() ? "usable" : device.problem});
+               device.api.empty() ? "-" : device.api, device.description.empty() ? "-" : device.description});
   std::string text = table.text(flags.results.terminal());
-  for (const ListedDevice& device : devices) {
-    if (!device.path.empty()) text += cat("\n", device.name, ": ", device.path);
+  std::string last;
+  for (const PhysicalDevice& device : devices) {
+    if (!device.problem.empty()) text += cat("\n", device.name, " cannot be used: ", device.problem);
+    if (!device.plugin.empty() && device.plugin != last) text += cat("\n", device.name, ": ", device.plugin);
+    last = device.plugin;
   }
-  if (devices.size() == 1)
-    text += "\nno PJRT plugin was found: name one by --plugin FILE or ESPALIER_PJRT_PLUGINS";
+  if (devices.size() == 1) text += cat("\n", kNoPlugin);
   flags.results.write(cat(text, "\n"));
   flags.results.suggest({"run", "--help"});
+}
+
+std::string distance_text(const CheckedSteps& one) {
+  if (!one.problem.empty()) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1e", one.distance);
+  return text;
+}
+
+void check_device(const DevicesFlags& flags) {
+  const auto tell = [](const CheckedSteps& one) {
+    std::fputs(cat(one.workload, " in ", one.dtype, ": ",
+                   one.problem.empty() ? cat(one.passed() ? "ok" : "too far", ", ", distance_text(one))
+                                       : one.problem,
+                   "\n")
+                   .c_str(),
+               stderr);
+  };
+  const std::vector<CheckedSteps> all = check_steps(flags.checked, flags.steps, tell);
+  const bool passed = std::ranges::all_of(all, &CheckedSteps::passed);
+  if (flags.results.json) {
+    nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+    for (const CheckedSteps& one : all)
+      lines.push_back({{"workload", one.workload},
+                       {"dtype", one.dtype},
+                       {"steps", one.steps},
+                       {"passed", one.passed()},
+                       {"distance", one.distance},
+                       {"allowed", one.allowed},
+                       {"variable", one.variable},
+                       {"cpu_ms", one.here_ms},
+                       {"device_ms", one.there_ms},
+                       {"first_step_seconds", one.compile_seconds},
+                       {"problem", one.problem}});
+    flags.results.write_json(
+        "devices", {{"device", flags.checked.name}, {"passed", passed}, {"checks", std::move(lines)}});
+  } else {
+    Table table({"workload", "dtype", "steps", "distance", "allowed", "of", "first step s", "CPU ms",
+                 "device ms", "verdict"});
+    for (const CheckedSteps& one : all) {
+      const bool ran = one.problem.empty();
+      table.row({one.workload, one.dtype, cat(one.steps), distance_text(one), shortest(one.allowed),
+                 ran ? one.variable : "-", ran ? fixed(one.compile_seconds, 1) : "-",
+                 ran ? fixed(one.here_ms, 2) : "-", ran ? fixed(one.there_ms, 2) : "-",
+                 one.passed() ? "ok"
+                 : ran        ? "too far"
+                              : "refused"});
+    }
+    flags.results.write(table.text(flags.results.terminal()));
+    flags.results.suggest({"bench", "mlp", "--device", flags.checked.name});
+  }
+  if (!passed) throw Exit{1};
 }
 
 }  // namespace
@@ -93,9 +128,18 @@ void add_devices(CLI::App& app) {
   auto flags = std::make_shared<DevicesFlags>();
   CLI::App* verb = app.add_subcommand("devices", "Where a program could run: this CPU, and PJRT plugins");
   add_plugins(*verb, flags->plugins);
+  verb->add_option("--check", flags->checked.name,
+                   "Train on this device and on the CPU, each step from the CPU's state, and compare")
+      ->option_text("NAME");
+  verb->add_option("--steps", flags->steps, "Of --check: steps of each workload")
+      ->capture_default_str()
+      ->check(number_from(int64_t{1}, 100000));
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
-  verb->callback([flags] { list_devices(*flags); });
+  verb->callback([flags] {
+    flags->checked.plugins = flags->plugins;
+    flags->checked.is_cpu() ? list_devices(*flags) : check_device(*flags);
+  });
 }
 
 }  // namespace espalier::cli

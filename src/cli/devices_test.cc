@@ -67,7 +67,8 @@ TEST_F(Devices, APluginRunsTheProgram) {
   const Outcome listed = call_command(cat("devices --json --plugin ", pjrt::test_plugin()));
   ASSERT_EQ(listed.code, 0) << listed.error;
   const auto device = nlohmann::json::parse(listed.output).at("devices").at(1);
-  EXPECT_EQ(device.at("name"), "xla-cpu");
+  EXPECT_EQ(device.at("name"), "xla-cpu:0");
+  EXPECT_EQ(device.at("kind"), "XLA_CPU");
   EXPECT_TRUE(device.at("usable").get<bool>());
   EXPECT_TRUE(device.at("pjrt").get<std::string>().starts_with("0.")) << device;
 }

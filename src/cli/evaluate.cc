@@ -51,7 +51,7 @@ struct EvaluateRun {
   std::vector<double> thresholds = {};
   std::optional<Expression> where = {};
   TableFlags table;
-  DeviceFlags device;
+  DevicePlan device;
   DistributePlan distribute;
   Results results;
   const CLI::App* verb = nullptr;
@@ -514,7 +514,7 @@ void add_evaluate(CLI::App& app) {
   run->results.add_out(*verb);
   verb->option_defaults()->group("Where it runs");
   add_strategy(*verb, run->distribute);
-  run->device.add(*verb);
+  add_device(*verb, run->device);
   add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kEvaluateExamples);

@@ -158,6 +158,18 @@ struct DistributePlan {
   bool operator==(const DistributePlan&) const = default;
 };
 
+// Of this machine. docs/devices.md.
+struct DevicePlan {
+  std::string name = "cpu";
+  std::vector<std::string> plugins = {};
+  bool memory_growth = false;
+  double memory_fraction = 0;  // 0: the plugin's choice
+  std::string matmul_precision = "highest";
+
+  bool operator==(const DevicePlan&) const = default;
+  bool is_cpu() const { return name == "cpu"; }
+};
+
 struct CSVLoggerPlan {
   std::string path = {};
   CSVLoggerOptions options = {};
@@ -173,6 +185,7 @@ struct TrainPlan {
   LossPlan loss = AutoLoss{};
   FitPlan fit;
   DistributePlan distribute = {};
+  DevicePlan device = {};
   std::vector<CallbackPlan> callbacks;
   // Where a file says them, "plan.toml, line 3, column 9", by path: data.label, data.ignore[1].
   std::map<std::string, std::string> places = {};

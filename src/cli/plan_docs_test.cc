@@ -65,6 +65,7 @@ std::string reference() {
              tables_of(one_of(rate), "### `learning_rate`, `{ ... }` with"),
              tables_of(one_of(loss), "## `[loss]`"), table_of("## `[fit]`", std::get<Fields>(top[4].target)),
              table_of("## `[distribute]`", std::get<Fields>(top[5].target)),
+             table_of("## `[device]`", std::get<Fields>(top[6].target)),
              tables_of(one_of(callback), "## `[[callbacks]]`"));
 }
 

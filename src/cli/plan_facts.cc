@@ -57,6 +57,7 @@ std::map<std::string, std::string> plan_facts(TrainPlan plan) {
   std::erase_if(plan.callbacks,
                 [](const CallbackPlan& callback) { return std::holds_alternative<CSVLoggerPlan>(callback); });
   plan.distribute = {.logical_shards = plan.distribute.logical_shards, .compress = plan.distribute.compress};
+  plan.device = {};
   std::map<std::string, Facts> tables;
   for (const Field& field : fields_of(plan)) add_field(field.key, field, tables[field.key]);
   const auto sum = [&](auto of) {

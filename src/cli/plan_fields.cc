@@ -137,6 +137,22 @@ Fields distribute_fields(DistributePlan& plan) {
        {"none", "bf16"}}};
 }
 
+Fields device_fields(DevicePlan& plan) {
+  return {
+      {"name", &plan.name, "cpu, gpu, tpu, another of `espalier devices`, or a plugin's file"},
+      {"plugins", &plan.plugins, "PJRT plugins' files, beside those that are found"},
+      {"memory_growth", &plan.memory_growth,
+       "Whether a GPU's memory is taken as it is needed, not most of it at once"},
+      {"memory_fraction", &plan.memory_fraction,
+       "The most of a GPU's memory that is taken; 0: the plugin's choice", between(0, 1)},
+      {"matmul_precision",
+       &plan.matmul_precision,
+       "How a device computes products of f32: as f32; as TF32 or three passes of bfloat16; or as fast as "
+       "it can",
+       {},
+       {"highest", "high", "default"}}};
+}
+
 void visit_paths(Fields fields, const std::function<void(std::string&)>& visit) {
   for (Field& field : fields) {
     if (field.path) visit(*std::get<std::string*>(field.target));
@@ -217,6 +233,7 @@ Fields fields_of(TrainPlan& plan) {
           {"loss", one_of(plan.loss), "auto: cross-entropy for a class, mean squared error for a number"},
           {"fit", fit_fields(plan.fit), "The training"},
           {"distribute", distribute_fields(plan.distribute), "Where it trains"},
+          {"device", device_fields(plan.device), "What it computes on"},
           {"callbacks", many(plan.callbacks), "What happens between epochs"}};
 }
 

@@ -31,7 +31,7 @@ struct PredictRun {
   std::string positive;
   TableFlags table;
   RowFlags rows;
-  DeviceFlags device;
+  DevicePlan device;
   DistributePlan distribute;
   Results results;
   const CLI::App* verb = nullptr;
@@ -282,7 +282,7 @@ void add_predict(CLI::App& app) {
   run->rows.add(*verb);
   run->results.add_out(*verb);
   add_strategy(*verb, run->distribute);
-  run->device.add(*verb);
+  add_device(*verb, run->device);
   add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kPredictExamples);

@@ -108,8 +108,9 @@ std::string checkpoint_of(const TrainPlan& plan) { return without_end(plan.model
 std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& test,
                    const FitOptions& fit) {
   plan.fit.checkpoint_every = 0;
-  // A run goes on with any number of devices or workers.
+  // A run goes on with any number of devices or workers, and on another device.
   plan.distribute = {.logical_shards = plan.distribute.logical_shards, .compress = plan.distribute.compress};
+  plan.device = {};
   plan.model.path = without_end(plan.model.path);
   for_paths(plan, [](std::string& path) {
     if (!is_utf8(path)) path = utf8_of_windows1252(path);

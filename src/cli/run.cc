@@ -9,9 +9,9 @@
 #include "cli/device_flags.h"
 #include "format/npy.h"
 #include "interp/interpreter.h"
+#include "ir/device.h"
 #include "ir/dispatch.h"
 #include "passes/pass.h"
-#include "pjrt/open.h"
 #include "runtime/executable.h"
 #include "text/text.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 struct RunOptions {
   std::string program, outputs;
-  DeviceFlags device;
+  DevicePlan device;
   Results results;
   std::vector<std::string> inputs;
   bool reference = false;
@@ -89,10 +89,11 @@ nlohmann::ordered_json record(const std::string& name, const Literal& value) {
 
 std::vector<Literal> run_on_device(const RunOptions& options, const Graph& graph,
                                    const std::vector<Literal>& inputs) {
-  const pjrt::ClientPtr client = pjrt::open_device(options.device.name, options.device.plugins);
-  const auto program = client->compile(graph);
+  const OnDevice scope(options.device);
+  Device* const device = RunContext::current().device;
+  const auto program = device->compile(graph);
   std::vector<RemoteArrayPtr> arguments;
-  for (const Literal& input : inputs) arguments.push_back(client->upload(input));
+  for (const Literal& input : inputs) arguments.push_back(device->upload(input));
   std::vector<Literal> outputs;
   for (const RemoteArrayPtr& result : program->run(arguments, {})) outputs.push_back(result->download());
   return outputs;
@@ -101,7 +102,7 @@ std::vector<Literal> run_on_device(const RunOptions& options, const Graph& graph
 std::vector<Literal> outputs_where_asked(const RunOptions& options, const std::shared_ptr<const Graph>& graph,
                                          const std::vector<Literal>& inputs) {
   if (options.reference) return interpret(*graph, inputs);
-  if (options.device.name != "cpu") return run_on_device(options, *graph, inputs);
+  if (!options.device.is_cpu()) return run_on_device(options, *graph, inputs);
   return espalier::run(*compile(optimize(graph)), inputs);
 }
 
@@ -148,7 +149,7 @@ void add_run(CLI::App& app) {
                                          "Folder for out0.npy, out1.npy, ... (default: print the values)")
                             ->check(a_name());
   CLI::Option* reference = verb->add_flag("--reference", options->reference, "Run the reference interpreter");
-  options->device.add(*verb)->excludes(reference);
+  add_device(*verb, options->device)->excludes(reference);
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   folder->excludes("--json")->excludes("--out");

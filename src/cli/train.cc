@@ -294,6 +294,7 @@ void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   if (flags.write_plan) return train_by(flags, plan);
   by_strategy(plan.distribute, files_read(flags, plan), [&] {
+    const OnDevice device(plan.device);
     if (const auto& replicas = current_replicas()) replicas->describe(plan_facts(plan));
     train_by(flags, plan);
   });
@@ -380,13 +381,13 @@ void add_train(CLI::App& app) {
     given("--dtype", [&](TrainPlan& plan) { plan.fit.dtype = flags->dtype; });
     flags->changes.push_back(
         [&](TrainPlan& plan) { take_strategy(*verb, flags->distribute, plan.distribute); });
+    flags->changes.push_back([&](TrainPlan& plan) { take_device(*verb, flags->device, plan.device); });
     given("--header", [&](TrainPlan& plan) { plan.data.header = table.header; });
     given("--names", [&](TrainPlan& plan) { plan.data.names = table.names; });
     given("--delimiter", [&](TrainPlan& plan) {
       const char separator = table.separator();
       plan.data.delimiter = separator ? std::string(1, separator) : "";
     });
-    const OnDevice device(flags->device);
     train(*flags);
   });
 }

@@ -179,7 +179,7 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       [](TrainPlan& plan) -> uint64_t& { return plan.fit.nudge; })
       ->option_text("N [0: none]");
   add_strategy(verb, flags.distribute);
-  flags.device.add(verb);
+  add_device(verb, flags.device);
   add_change<std::string>(
       verb, flags, "--compress",
       "Of multiworker: what gradients travel as between workers; bf16 halves their bytes and "

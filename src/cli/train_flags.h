@@ -25,7 +25,7 @@ struct TrainFlags {
   uint64_t seed = 0;
   std::string dtype = "f32";
   DistributePlan distribute;
-  DeviceFlags device;
+  DevicePlan device;
   bool resume = false, force = false, write_plan = false;
   ShowStep show_step;
   Results results;

@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/hash_list.h"
+#include "cli/device_log.h"
 #include "cli/learned_images.h"
 #include "cli/ledger.h"
 #include "cli/provenance_text.h"
@@ -280,6 +281,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.train.y);
   const auto ledger = std::make_shared<Ledger>();
   options.callbacks.push_back(ledger);
+  const auto device = std::make_shared<DeviceLog>();
+  options.callbacks.push_back(device);
   const Tensor &x = rows.train.x, &y = rows.train.y;
   if (run.show_step) return run.show_step(model, x, y);
   const std::string this_run = saved ? run_of(plan, x, y, {rows.test.x, rows.test.y}, options) : "";
@@ -300,16 +303,18 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   if (!history.empty() && !std::isfinite(history.back().at("loss")))
     run.results.warn({"the loss is no number: lower --learning-rate, or look at the data"});
   if (run.results.json) {
-    return run.results.write_json(run.verb, {{"data", plan.data.file},
-                                             {"train_rows", rows.train.rows()},
-                                             {"test_rows", rows.test.rows()},
-                                             {"classes", rows.classes},
-                                             {"seed", plan.fit.seed},
-                                             {"dtype", plan.fit.dtype},
-                                             {"accuracy", outcome.accuracy()},
-                                             {"confusion", class_rows_json(outcome.counts, classes)},
-                                             {"epochs", history},
-                                             {"warnings", *run.results.warned}});
+    nlohmann::ordered_json body = {{"data", plan.data.file},
+                                   {"train_rows", rows.train.rows()},
+                                   {"test_rows", rows.test.rows()},
+                                   {"classes", rows.classes},
+                                   {"seed", plan.fit.seed},
+                                   {"dtype", plan.fit.dtype},
+                                   {"accuracy", outcome.accuracy()},
+                                   {"confusion", class_rows_json(outcome.counts, classes)},
+                                   {"epochs", history},
+                                   {"warnings", *run.results.warned}};
+    if (const auto of_device = device->json(); !of_device.is_null()) body["device"] = of_device;
+    return run.results.write_json(run.verb, body);
   }
   const Terminal terminal = run.results.terminal();
   run.results.write(

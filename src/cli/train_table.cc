@@ -14,6 +14,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/device_log.h"
 #include "cli/learned_rows.h"
 #include "cli/ledger.h"
 #include "cli/linear_model.h"
@@ -380,6 +381,8 @@ void train_table(const TableRun& run) {
   FitOptions fit = fit_options(with_checkpoint_files(plan, files));
   auto ledger = std::make_shared<Ledger>();
   fit.callbacks.push_back(ledger);
+  const auto device = std::make_shared<DeviceLog>();
+  fit.callbacks.push_back(device);
   fit.validation_x = validation_x;
   fit.validation_y = columns.labels(table, rows.validation);
   fit.class_weight = said_at(plan, "fit.class_weight", [&] { return class_weights(columns, plan, y); });
@@ -435,6 +438,7 @@ void train_table(const TableRun& run) {
     run.results.warn(verdict(scores, columns, plan));
     body["notes"] = json_of_notes(columns);
     body["warnings"] = *run.results.warned;
+    if (const auto of_device = device->json(); !of_device.is_null()) body["device"] = of_device;
     return run.results.write_json("train", body);
   }
   const Terminal terminal = run.results.terminal();

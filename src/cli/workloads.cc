@@ -34,8 +34,8 @@ Trained trained(AnyModel model) {
 }
 
 // A train step written out, as peers do: forward, loss in f32, backward, Adam.
-auto train_step(const Trained& model, const Adam& options) {
-  return function([model, optimizer = Optimizer(options)](const Tensor& x, const Tensor& y) mutable {
+auto train_step(const Trained& model, const Optimizer& with) {
+  return function([model, optimizer = with](const Tensor& x, const Tensor& y) mutable {
     const TrainingScope training(true);
     GradientTape tape;
     const Tensor loss = mean(softmax_cross_entropy(convert(model.logits(x), DType::kF32), y));
@@ -49,7 +49,8 @@ Prepared training(const Trained& model, const Adam& options, WorkloadBatches row
                   double flops) {
   auto batches = std::make_shared<Batches>(Batches{std::move(rows)});
   auto losses = std::make_shared<std::vector<float>>();
-  const auto run = [batches, step = train_step(model, options), losses] {
+  const Optimizer optimizer(options);
+  const auto run = [batches, step = train_step(model, optimizer), losses] {
     const auto i = static_cast<size_t>(batches->at++ % kBatches);
     const Tensor loss = step(batches->x[i], batches->y[i]);
     if (batches->at == kBatches + 1) batches->first_again = loss.item<float>();
@@ -67,7 +68,12 @@ Prepared training(const Trained& model, const Adam& options, WorkloadBatches row
     if (batches->at > kBatches && losses->size() > 1 && batches->first_again == losses->front())
       throw InternalError("a batch has the same loss as an epoch before: nothing is learned");
   };
-  return {run, check, amount, flops};
+  const auto state = [model, optimizer] {
+    std::vector<Variable> all = model.weights();
+    for (const Variable& variable : optimizer.variables()) all.push_back(variable);
+    return all;
+  };
+  return {run, check, amount, flops, nullptr, state};
 }
 
 Prepared mlp(DTypePolicy dtype) {
@@ -95,7 +101,7 @@ Prepared char_gpt(DTypePolicy) {
 
 Prepared char_gpt_compile(DTypePolicy) {
   set_seed(1);
-  const auto step = train_step(trained(CharGptModel()), CharGptModel::kAdam);
+  const auto step = train_step(trained(CharGptModel()), Optimizer(CharGptModel::kAdam));
   const WorkloadBatches batches = text_batches();
   step(batches.x[0], batches.y[0]);  // makes the optimizer's variables
   auto plan = std::make_shared<std::shared_ptr<const Executable>>();

@@ -18,6 +18,8 @@ struct Prepared {
   double amount = 1;
   double flops = 0;  // of the products of one step; 0: not counted
   std::function<void()> without = nullptr;
+  // Of a training step, once it has run: all that it changes.
+  std::function<std::vector<Variable>()> state = nullptr;
 };
 struct Workload {
   const char* name;

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/idle.h"
 #include "base/rank_stage.h"
+#include "base/shortest.h"
 #include "eager/shares.h"
 #include "eager/traced_graph.h"
 #include "ir/constant.h"
@@ -38,6 +39,7 @@ struct Plan {
   std::vector<Alias> aliases;                      // of the program, where a device has run it
   std::shared_ptr<const DeviceProgram> on_device;  // of the device that called it last
   const Device* device = nullptr;
+  MatmulPrecision precision = {};
   int calls = 0;
   bool updates_are_equal = false;  // on all replicas: checked once
 
@@ -129,7 +131,8 @@ std::vector<Tensor> replay(const TracedGraph& program, const Executable& executa
   for (size_t i = 0; i < program.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
   for (size_t i = 0; i < program.updated.size(); ++i) {
     const VariablePtr& variable = program.updated[i];
-    if (!spare && sole_owner(variable->value)) {
+    // What lies on a device has a copy here, which is not the variable.
+    if (!spare && !variable->value.node()->remote() && sole_owner(variable->value)) {
       call.outputs.push_back({&variable->type, variable->value.node()->literal().buffer().get()});
       call.next.emplace_back();
     } else {
@@ -158,11 +161,27 @@ RemoteArrayPtr on_device(const Tensor& tensor, Device& device) {
   return remote && &remote->device() == &device ? remote : device.upload(tensor.node()->literal());
 }
 
+// To the end of an error over memory: what takes most of it, of what a call needs.
+std::string largest_arrays(const TracedGraph& program, std::span<const Tensor> arguments) {
+  constexpr size_t kShown = 5;
+  std::vector<std::pair<size_t, std::string>> all;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    all.emplace_back(arguments[i].type().bytes(), cat("argument ", i, " ", arguments[i].type()));
+  for (const VariablePtr& variable : program.variables)
+    all.emplace_back(variable->type.bytes(), cat(variable->path, " ", variable->type));
+  std::ranges::stable_sort(all, std::greater(), &std::pair<size_t, std::string>::first);
+  std::string out;
+  for (size_t i = 0; i < std::min(all.size(), kShown); ++i)
+    out += cat(i ? ", " : "; the largest tensors it needs: ", all[i].second, " (",
+               fixed(static_cast<double>(all[i].first) / (1 << 20), 1), " MiB)");
+  return out;
+}
+
 // Variables stay where they were computed; one that nobody else holds gives its memory to its update. A
 // program that is refused has changed nothing.
-std::vector<Tensor> replay_on_device(const TracedGraph& program, std::span<const Alias> aliases,
-                                     const DeviceProgram& executable, Device& device, RunLists& call,
-                                     std::span<const Tensor> arguments) {
+std::vector<Tensor> replay_there(const TracedGraph& program, std::span<const Alias> aliases,
+                                 const DeviceProgram& executable, Device& device, RunLists& call,
+                                 std::span<const Tensor> arguments) {
   std::vector<RemoteArrayPtr> inputs;
   inputs.reserve(arguments.size() + program.variables.size());
   call.uploaded.resize(arguments.size());
@@ -191,13 +210,25 @@ std::vector<Tensor> replay_on_device(const TracedGraph& program, std::span<const
   return results;
 }
 
+std::vector<Tensor> replay_on_device(const TracedGraph& program, std::span<const Alias> aliases,
+                                     const DeviceProgram& executable, Device& device, RunLists& call,
+                                     std::span<const Tensor> arguments) {
+  try {
+    return replay_there(program, aliases, executable, device, call, arguments);
+  } catch (DeviceError& error) {
+    if (error.rule() == "device.memory") error.add(largest_arrays(program, arguments));
+    throw;
+  }
+}
+
 // What nobody holds any more of the values before goes to `spare`.
 void keep_next(const TracedGraph& program, RunLists& call, std::vector<Buffer>* spare = nullptr) {
   if (!call.has_next) return;
   for (size_t i = 0; i < program.updated.size(); ++i) {
     if (!call.next[i].defined()) continue;
     const Tensor before = std::exchange(program.updated[i]->value, std::move(call.next[i]));
-    if (spare && sole_owner(before)) (*spare)[i] = before.node()->literal().buffer();
+    if (spare && !before.node()->remote() && sole_owner(before))
+      (*spare)[i] = before.node()->literal().buffer();
   }
 }
 
@@ -256,8 +287,9 @@ struct TracedFunction::Impl {
 
   std::shared_ptr<const DeviceProgram> on_device(Plan& plan, Device& device) {
     const std::lock_guard lock(mutex);
-    if (plan.device != &device) {
+    if (plan.device != &device || plan.precision != matmul_precision()) {
       if (!plan.on_device) plan.aliases = aliases_of(plan.program);
+      plan.precision = matmul_precision();
       plan.on_device = device.compile(*optimize(plan.program.graph), plan.aliases);
       plan.device = &device;
     }
@@ -278,7 +310,7 @@ struct TracedFunction::Impl {
   // Gives `call` the plan for these arguments.
   void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context,
                  bool whole = true) {
-    if (call.settled && call.plan->takes(arguments, context)) return;
+    if (call.settled && (!whole || call.plan->executable) && call.plan->takes(arguments, context)) return;
     const RankStage::During tracing(Stage::kTrace);
     const std::lock_guard lock(mutex);
     const auto it = std::ranges::find_if(

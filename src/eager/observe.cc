@@ -74,7 +74,10 @@ void observe(Observation observation, Location at) {
   if (ObservationScope::take(observation)) return;
   std::vector<Tensor> now;
   for (const Variable& variable : observation.variables) now.push_back(variable.state()->read());
-  const std::vector<Tensor> next = folded(observation, now, observation.increments);
+  std::vector<Tensor> changes;
+  for (const Tensor& increment : observation.increments)
+    changes.push_back(beside(*observation.variables[0].state(), increment));
+  const std::vector<Tensor> next = folded(observation, now, changes);
   for (size_t i = 0; i < variables; ++i) observation.variables[i].assign(next[i]);
 }
 

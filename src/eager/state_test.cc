@@ -36,7 +36,8 @@ TEST(VariableState, AHeldValueOutlivesTheUpdate) {
   for (int i = 0; i < 3; ++i) step(one);
   EXPECT_EQ(held.to_vector<float>(), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(v.read().to_vector<float>(), (std::vector<float>{4, 5, 6}));
-  // A part that shares nothing is read before the next update, a copy after it.
+  // An array of its own is updated where it is. On a device what is read is a copy.
+  if (RunContext::current().device) return;
   const void* before = v.read().bytes();
   step(one);
   EXPECT_EQ(v.read().bytes(), before);

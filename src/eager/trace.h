@@ -173,4 +173,8 @@ class EagerScope {
   StateScope* hidden_;
 };
 
+// What changes a variable by eager ops, where that lies, as what is assigned goes there; symbolic values as
+// they are.
+Tensor beside(const VariableState& variable, const Tensor& value);
+
 }  // namespace espalier

@@ -4,6 +4,8 @@
 
 #include "eager/trace.h"
 #include "espalier/ops.h"
+#include "espalier/run_context.h"
+#include "ir/device.h"
 
 namespace espalier {
 namespace {
@@ -28,6 +30,12 @@ void check_assignable(const VariableState& variable, const Tensor& value) {
 }
 
 }  // namespace
+
+Tensor beside(const VariableState& variable, const Tensor& value) {
+  const RemoteArrayPtr& now = variable.value.node()->remote();
+  if (!now || Trace::current() || !value.concrete() || value.node()->remote()) return value;
+  return make_remote(value.node()->literal(), now->device());
+}
 
 uint64_t& trace_context() { return context; }
 
@@ -136,8 +144,13 @@ void VariableState::assign(const Tensor& next) {
   } else {
     AssignObserver::each([&](AssignObserver& observer) { observer.on_assign(shared_from_this(), next); });
     // A node of its own: two variables that were assigned one tensor stay two sources for a tape.
-    const RemoteArrayPtr& remote = next.node()->remote();
-    value = remote ? make_remote(remote) : make_concrete(next.node()->dense());
+    if (const RemoteArrayPtr& remote = next.node()->remote()) {
+      value = make_remote(remote);
+    } else {
+      // It stays where it is.
+      const RemoteArrayPtr& now = value.node()->remote();
+      value = now ? make_remote(next.node()->literal(), now->device()) : make_concrete(next.node()->dense());
+    }
   }
 }
 
@@ -154,7 +167,9 @@ Variable::Variable(Operand initial, VariableOptions options) {
   state_->path = NameScope::current().empty() ? options.name : cat(NameScope::current(), "/", options.name);
   state_->trainable = options.trainable;
   state_->type = value.type();
-  state_->value = make_concrete(value.node()->dense());
+  Device* const device = RunContext::current().device;
+  state_->value =
+      device ? make_remote(value.node()->literal(), *device) : make_concrete(value.node()->dense());
 }
 
 Tensor Variable::read() const {
@@ -171,11 +186,11 @@ void Variable::assign(Operand value) {
 
 void Variable::assign_add(Operand delta) {
   CallScope scope(delta.at());
-  assign(add(state_->read(), std::move(delta)));
+  assign(add(state_->read(), beside(*state_, delta.as(state_->type.dtype))));
 }
 void Variable::assign_sub(Operand delta) {
   CallScope scope(delta.at());
-  assign(subtract(state_->read(), std::move(delta)));
+  assign(subtract(state_->read(), beside(*state_, delta.as(state_->type.dtype))));
 }
 
 const std::string& Variable::path() const { return state_->path; }

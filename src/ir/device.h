@@ -3,9 +3,13 @@
 // has those of plugins.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -22,8 +26,8 @@ class RemoteArray {
   virtual ~RemoteArray() = default;
   virtual const TensorType& type() const = 0;
   virtual Device& device() const = 0;
-  // Waits until it is computed and copies it to the host. Raises DeviceError of the run that should have
-  // given it, too.
+  // Waits until it is computed and copies it to the host. Raises DeviceError[device.lost] where the run that
+  // should have given it failed.
   virtual Literal download() const = 0;
 };
 using RemoteArrayPtr = std::shared_ptr<RemoteArray>;
@@ -32,12 +36,19 @@ using RemoteArrayPtr = std::shared_ptr<RemoteArray>;
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
-  // Starts it; does not wait for its end. donated[i]: the program may take the memory of input i for its
-  // results; that array is gone then, also where the run fails later. Raises ShapeError or
-  // DTypeError[device.inputs] for an input that is not the program's, DeviceError where the device refuses;
-  // every input is as it was then.
+  // Starts it; does not wait for its end, but may for that of runs before. donated[i]: the program may take
+  // the memory of input i for its results; that array is gone then, also where the run fails later. Raises
+  // ShapeError or DTypeError[device.inputs] for an input that is not the program's, DeviceError where the
+  // device refuses; every input is as it was then.
   virtual std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs,
                                           std::span<const char> donated) const = 0;
+};
+
+// What arrays take of a device's memory, in bytes.
+struct DeviceMemory {
+  int64_t current = 0, peak = 0;
+  int64_t limit = 0;    // 0: not known
+  int64_t program = 0;  // what the compiler says that the largest program takes; 0: it does not
 };
 
 // Input `input` of a program may lie where its output `output` will: an old value and its update.
@@ -45,17 +56,43 @@ struct Alias {
   size_t input = 0, output = 0;
 };
 
+// How products and convolutions of f32 are computed on a device: with all bits of a float, with about 16 of
+// its significand, or as fast as the device can, which is TF32 on NVIDIA and bfloat16 on TPUs.
+enum class MatmulPrecision { kHighest, kHigh, kDefault };
+// Of this process: kHighest at first. What is compiled for a device afterwards follows it.
+MatmulPrecision matmul_precision();
+void set_matmul_precision(MatmulPrecision precision);
+
+// Programs of one op each, by the hashes of their graphs.
+struct SingleOps {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, std::pair<GraphPtr, std::shared_ptr<const DeviceProgram>>> programs;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
-  // As a user names it: "gpu:0", "xla-cpu".
+  // As a user names it: "gpu:0", "xla-cpu:0".
   virtual const std::string& name() const = 0;
+  virtual DeviceMemory memory() const = 0;
   // `value` need not outlive the call. Splats are expanded.
   virtual RemoteArrayPtr upload(const Literal& value) = 0;
   // Raises UnsupportedError[device.program] for what the device does not compute as StableHLO says,
   // DeviceError where it refuses. An alias has equal types, and no input or output stands in two.
   virtual std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
                                                        std::span<const Alias> aliases = {}) = 0;
+
+  // What a person should hear of it, as that a compilation took long; who takes them shows them.
+  void note(std::string text);
+  std::vector<std::string> take_notes();
+  bool has_notes() const { return has_notes_.load(std::memory_order_relaxed); }
+
+  SingleOps single_ops;  // that eager calls have had compiled
+
+ private:
+  std::mutex notes_mutex_;
+  std::vector<std::string> notes_;
+  std::atomic<bool> has_notes_ = false;
 };
 
 }  // namespace espalier

@@ -13,6 +13,7 @@
 namespace espalier {
 
 class Graph;
+class Device;
 class RemoteArray;
 using RemoteArrayPtr = std::shared_ptr<RemoteArray>;
 struct OpDef;
@@ -28,27 +29,38 @@ struct TensorNode {
   TensorNode() = default;
   explicit TensorNode(Literal literal) : type(literal.type()), literal_(std::move(literal)) {}
   TensorNode(TensorType type, RemoteArrayPtr remote) : type(std::move(type)), remote_(std::move(remote)) {}
+  // What was uploaded, and is known here as well.
+  TensorNode(Literal literal, RemoteArrayPtr remote)
+      : type(literal.type()), literal_(std::move(literal)), remote_(std::move(remote)), known_(true) {}
 
   // The data on the host: downloaded once where they lie on a device.
-  const Literal& literal() const { return remote_ ? downloaded() : literal_; }
+  const Literal& literal() const { return remote_ && !known_ ? downloaded() : literal_; }
   // The literal with every element stored; computed once for a splat.
   const Literal& dense() const { return remote_ || literal_.is_splat() ? made_dense() : literal_; }
   // Whether no other tensor and no literal shares the array.
   bool owns_array() const { return (remote_ ? remote_.use_count() : literal_.buffer().use_count()) == 1; }
   // Where it lies on a device; null where the host has it.
   const RemoteArrayPtr& remote() const { return remote_; }
+  // Whether an eager op takes it to the device of its other operands: one element, one value in all places,
+  // or what was computed of nothing else, as an iota.
+  bool moves() const { return moves_ || literal_.is_splat() || type.elements() == 1; }
+  void let_move() const { moves_ = true; }
 
  private:
   const Literal& downloaded() const;
   const Literal& made_dense() const;
   mutable Literal literal_;
   RemoteArrayPtr remote_;
+  bool known_ = false;           // literal_ is what remote_ holds, from the beginning
   mutable std::once_flag once_;  // of the download, or of a splat's expansion: what was downloaded is none
   mutable std::unique_ptr<Literal> dense_;
+  mutable bool moves_ = false;
 };
 Tensor make_concrete(Literal literal);
 // On a device, until its data are asked for.
 Tensor make_remote(RemoteArrayPtr array);
+// Uploaded; what is small stays known here, so that nobody waits for the device to hear of it.
+Tensor make_remote(const Literal& value, Device& device);
 Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value);
 
 // One op call.

@@ -41,7 +41,7 @@ const Literal& TensorNode::downloaded() const {
 }
 
 const Literal& TensorNode::made_dense() const {
-  if (remote_) return downloaded();
+  if (remote_ && !known_) return downloaded();
   std::call_once(once_, [this] { dense_ = std::make_unique<Literal>(literal_.expanded()); });
   return *dense_;
 }
@@ -50,6 +50,14 @@ Tensor make_remote(RemoteArrayPtr array) {
   TensorType type = array->type();
   return Tensor(
       std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>(), std::move(type), std::move(array)));
+}
+
+Tensor make_remote(const Literal& value, Device& device) {
+  constexpr size_t kKnownBytes = 1024;
+  RemoteArrayPtr array = device.upload(value);
+  if (value.type().bytes() > kKnownBytes) return make_remote(std::move(array));
+  return Tensor(
+      std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>(), value.expanded(), std::move(array)));
 }
 
 Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <random>
-#include <unordered_set>
 
 #include "interp/interpreter.h"
 #include "ir/builder.h"
@@ -48,9 +47,9 @@ bool within(DType dtype, double got, double exact, Tolerance tolerance) {
   return std::abs(got - exact) <= tolerance.ulp * place + tolerance.absolute * epsilon(dtype);
 }
 
-std::unordered_set<const OpDef*>& registered() {
-  static std::unordered_set<const OpDef*> ops;
-  return ops;
+std::map<std::string_view, MakeOpTest>& registered() {
+  static std::map<std::string_view, MakeOpTest> tests;
+  return tests;
 }
 
 std::vector<double> draw_floats(const In& in, size_t count, std::mt19937_64& random) {
@@ -98,8 +97,9 @@ double Array::at(const Dims& index) const {
   return values.at(static_cast<size_t>(offset));
 }
 
-bool register_op_test(const OpDef& op) { return registered().insert(&op).second; }
-bool has_op_test(const OpDef& op) { return registered().contains(&op); }
+bool register_op_test(const OpDef& op, MakeOpTest make) { return registered().emplace(op.name, make).second; }
+bool has_op_test(const OpDef& op) { return registered().contains(op.name); }
+const std::map<std::string_view, MakeOpTest>& op_tests() { return registered(); }
 
 Array to_array(const Tensor& tensor) {
   Array array{tensor.type(), {}};

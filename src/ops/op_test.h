@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -174,15 +175,18 @@ std::vector<Tensor> draw_inputs(const OpCase& c, DType dtype, uint64_t seed);
 Array to_array(const Tensor& tensor);
 void expect_close(const Tensor& got, const Array& expected, Tolerance tolerance, const std::string& what);
 
-bool register_op_test(const OpDef& op);
+using MakeOpTest = OpTest (*)();
+bool register_op_test(const OpDef& op, MakeOpTest make);
 bool has_op_test(const OpDef& op);
+// By the names of their ops.
+const std::map<std::string_view, MakeOpTest>& op_tests();
 
 }  // namespace espalier
 
 #define OP_TEST(name)                                                                              \
   static ::espalier::OpTest op_test_##name();                                                      \
   [[maybe_unused]] static const bool op_test_registered_##name =                                   \
-      ::espalier::register_op_test(::espalier::op_##name);                                         \
+      ::espalier::register_op_test(::espalier::op_##name, op_test_##name);                         \
   TEST(Op, name) { ::espalier::check_op(::espalier::op_##name, op_test_##name()); }                \
   TEST(ZeroSizes, name) { ::espalier::check_zero_sizes(::espalier::op_##name, op_test_##name()); } \
   TEST(OnDevice, name) { ::espalier::check_on_device(::espalier::op_##name, op_test_##name()); }   \

@@ -1,57 +1,54 @@
-// A plugin's client: its devices, arrays on them, and programs compiled for them.
+// A plugin's client: the devices of one plugin in this process.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "ir/device.h"
-#include "pjrt/compile_options.h"
 #include "pjrt/plugin.h"
 
 namespace espalier::pjrt {
 
-// What the devices of a client have done since it was created.
-struct Counters {
-  int64_t compiles = 0, executes = 0, uploads = 0, downloads = 0;
-  int64_t uploaded_bytes = 0, downloaded_bytes = 0;
+struct ClientOptions {
+  bool memory_grows = false;     // of GPUs: memory is taken when needed, not most of it at once
+  double memory_fraction = 0;    // of a GPU's memory, the most that is taken; 0: the plugin's choice
+  std::vector<int64_t> visible;  // GPUs by their numbers in the driver's order; none: all
+  int64_t cpu_devices = 1;       // that XLA for CPUs makes of this machine
+  bool operator==(const ClientOptions&) const = default;
 };
 
-// The client of one plugin in this process, and its first device. Whatever it has made keeps it alive. Safe
-// from several threads.
-class Client final : public Device, public std::enable_shared_from_this<Client> {
+class ClientDevice;
+using DevicePtr = std::shared_ptr<ClientDevice>;
+
+// Whatever it has made keeps it alive. Safe from several threads.
+class Client final : public std::enable_shared_from_this<Client> {
  public:
-  // Raises DeviceError[device.client] where the plugin has no device, or refuses. `name`: as the device is
-  // called.
-  static std::shared_ptr<Client> create(const Plugin& plugin, std::string name);
-  ~Client() override;
+  // `kind` is the plugin's of find.h: it tells which options it knows; others count for nothing. Devices are
+  // called `name`:0 and on. Raises DeviceError[device.client] where the plugin has no device, or refuses.
+  static std::shared_ptr<Client> create(const Plugin& plugin, const std::string& name,
+                                        const std::string& kind = "", const ClientOptions& options = {});
+  ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   const Plugin& plugin() const { return plugin_; }
-  Counters counters() const;
-
-  const std::string& name() const override { return name_; }
-  RemoteArrayPtr upload(const Literal& value) override;
-  // Raises DeviceError[device.call], or [device.unsupported], too.
-  std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
-                                               std::span<const Alias> aliases = {}) override;
+  AbiClient* handle() const { return client_; }
+  size_t size() const { return devices_.size(); }
+  // It keeps its client. REQUIRES: i < size().
+  DevicePtr device(size_t i);
+  // Name and version of what it drives, and of its driver: what compiled programs depend on.
+  const std::string& platform() const { return platform_; }
 
  private:
-  friend class ClientArray;
-  friend class ClientProgram;
-  Client(const Plugin& plugin, AbiClient* client, std::string name)
-      : plugin_(plugin), client_(client), name_(std::move(name)) {}
-  void count(int64_t Counters::*what, int64_t by = 1);
+  Client(const Plugin& plugin, AbiClient* client) : plugin_(plugin), client_(client) {}
+  void describe(const std::string& kind);
 
   const Plugin& plugin_;
   AbiClient* client_;
-  const std::string name_;
-  AbiDevice* device_ = nullptr;
-  mutable std::mutex mutex_;
-  Counters counters_;
+  std::string platform_;
+  std::vector<std::unique_ptr<ClientDevice>> devices_;
 };
 using ClientPtr = std::shared_ptr<Client>;
 

@@ -29,6 +29,12 @@ enum Field : int {
   kDeviceOrdinal = 1,
   kReplicas = 4,
   kPartitions = 5,
+  kAssignment = 9,
+  // of xla.DeviceAssignmentProto
+  kReplicaCount = 1,
+  kComputationCount = 2,
+  kComputationDevices = 3,
+  kReplicaIds = 1,
   kKey = 1,
   kValue = 2,
   kBool = 2,
@@ -49,6 +55,15 @@ std::string encode(const CompileOptions& options) {
   put_number(build, kDeviceOrdinal, ~uint64_t{0});  // -1: whichever
   put_number(build, kReplicas, 1);
   put_number(build, kPartitions, 1);
+  if (options.device != 0) {
+    std::string assignment, computation, ids;
+    put_varint(ids, static_cast<uint64_t>(options.device));
+    put_bytes(computation, kReplicaIds, ids);
+    put_number(assignment, kReplicaCount, 1);
+    put_number(assignment, kComputationCount, 1);
+    put_bytes(assignment, kComputationDevices, computation);
+    put_bytes(build, kAssignment, assignment);
+  }
   put_bytes(out, kBuildOptions, build);
   if (!options.excess_precision) put_flag(out, "xla_allow_excess_precision", false);
   return out;

@@ -109,7 +109,15 @@ void Plugin::raise(AbiError* error, const char* doing) const {
                               std::filesystem::path(path_).filename().string(), ", PJRT ", version(), ")"));
 }
 
+void Plugin::require(const void* answer, const char* what, const char* doing) const {
+  if (answer) return;
+  throw DeviceError("device.call",
+                    cat("cannot ", doing, ": the plugin gave no ", what, " and no error (",
+                        std::filesystem::path(path_).filename().string(), ", PJRT ", version(), ")"));
+}
+
 void Plugin::wait(AbiEvent* event, const char* doing) const {
+  require(event, "event", doing);
   struct Ending {
     const Plugin& plugin;
     AbiEvent* event;

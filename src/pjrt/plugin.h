@@ -40,7 +40,9 @@ class Plugin {
     } catch (...) {  // NOLINT: what cannot be given back is gone with the process
     }
   }
-  // Until the event has come, then destroys it. Raises what came of it.
+  // Raises DeviceError[device.call] where an answer lacks what it is about: an "executable".
+  void require(const void* answer, const char* what, const char* doing) const;
+  // Until the event has come, then destroys it. Raises what came of it, and where there is none.
   void wait(AbiEvent* event, const char* doing) const;
 
  private:

@@ -19,6 +19,12 @@ inline std::string test_plugin() {
   return fetched.empty() ? "" : *std::ranges::min_element(fetched);
 }
 
+// Tests leave the user's folder of compiled programs alone; those of the cache name one of their own.
+inline const bool tests_keep_no_programs = [] {
+  ::setenv("ESPALIER_CACHE", "off", 0);
+  return true;
+}();
+
 #define ESPALIER_NEEDS_PLUGIN()                \
   if (::espalier::pjrt::test_plugin().empty()) \
   GTEST_SKIP() << "no PJRT plugin: scripts/bootstrap pjrt fetches one"

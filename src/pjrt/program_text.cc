@@ -105,7 +105,10 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
 }  // namespace
 
 std::string program_text(const Graph& graph, std::span<const Alias> aliases) {
-  return print_program(*for_xla(*inline_composites(graph)), aliases);
+  static constexpr std::string_view kPrecisions[] = {"HIGHEST", "HIGH", "DEFAULT"};
+  return print_program(
+      *for_xla(*inline_composites(graph)),
+      {.aliases = aliases, .precision = kPrecisions[static_cast<size_t>(matmul_precision())]});
 }
 
 }  // namespace espalier::pjrt

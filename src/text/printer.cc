@@ -23,7 +23,7 @@ std::string symbol(std::string_view name) {
 
 class Printer {
  public:
-  explicit Printer(std::span<const Alias> aliases = {}) : aliases_(aliases) {}
+  explicit Printer(const PrintOptions& options) : options_(options) {}
   std::string program(const Graph& graph) {
     out_ = cat("module ", symbol(graph.name()), " {\n");
     function(graph, "main", true);
@@ -56,7 +56,8 @@ class Printer {
                         : input.kind == InputKind::kVariable ? "variable"
                                                              : "derived";
       out_ += cat(" {espalier.", key, " = ", quote(input.name));
-      if (const auto alias = std::ranges::find(aliases_, i, &Alias::input); alias != aliases_.end())
+      if (const auto alias = std::ranges::find(options_.aliases, i, &Alias::input);
+          alias != options_.aliases.end())
         out_ += cat(", tf.aliasing_output = ", alias->output, " : i32");
       out_ += "}";
     }
@@ -132,6 +133,11 @@ class Printer {
       attributes = composite_text(graph, node);
     } else {
       attributes = attributes_text(*node.op, node.attributes);
+      const bool product = node.op == &op_dot_general || node.op == &op_convolution;
+      if (product && !options_.precision.empty() && is_float(graph.type(all[0]).dtype)) {
+        const std::string of_each = cat("#stablehlo<precision ", options_.precision, ">");
+        attributes.insert(1, cat("precision_config = [", of_each, ", ", of_each, "], "));
+      }
       const std::string kept = print_regions(graph, node, names, depth, shown);
       if (!kept.empty())
         attributes = attributes.empty() ? cat("{", kept, "}") : cat("{", kept, ", ", attributes.substr(1));
@@ -250,7 +256,7 @@ class Printer {
     return name;
   }
 
-  std::span<const Alias> aliases_;
+  const PrintOptions& options_;
   std::string out_;
   size_t next_ = 0;  // number of the next value of this function
   std::unordered_map<const TensorType*, std::string> types_;
@@ -263,8 +269,8 @@ class Printer {
 }  // namespace
 }  // namespace text
 
-std::string print_program(const Graph& graph, std::span<const Alias> aliases) {
-  return text::Printer(aliases).program(graph);
+std::string print_program(const Graph& graph, const PrintOptions& options) {
+  return text::Printer(options).program(graph);
 }
 
 }  // namespace espalier

@@ -15,9 +15,15 @@ namespace espalier {
 // Raises FormatError with line and column, also for what is not supported.
 std::shared_ptr<Graph> parse_program(std::string_view source, std::string_view file = "program");
 
-// The graph as a module in generic form; parse_program gives an equal graph back. Linear in the graph. With
-// an alias an input says, as XLA reads it (tf.aliasing_output), that its memory may become an output's.
-std::string print_program(const Graph& graph, std::span<const Alias> aliases = {});
+// What a compiler is told beside the program; readers skip it.
+struct PrintOptions {
+  // An input says, as XLA reads it (tf.aliasing_output), that its memory may become an output's.
+  std::span<const Alias> aliases = {};
+  // Of products and convolutions of floats: "HIGHEST", "HIGH" or "DEFAULT"; "" says none.
+  std::string_view precision = "";
+};
+// The graph as a module in generic form; parse_program gives an equal graph back. Linear in the graph.
+std::string print_program(const Graph& graph, const PrintOptions& options = {});
 
 // The graph in Graphviz's language.
 std::string to_dot(const Graph& graph);

@@ -1,9 +1,14 @@
 #include <algorithm>
+#include <bit>
 
+#include "dist/rows.h"
+#include "espalier/run_context.h"
+#include "ir/device.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "text/text.h"
 #include "train/assignments.h"
+#include "train/counted_rows.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/step.h"
@@ -17,6 +22,14 @@ constexpr const char* kOfBatch = " of its batch";
 void require_equal_workers(const char* verb, const Replicas* replicas, const Model& model,
                            std::span<const Tensor> rows = {}) {
   if (replicas) replicas->require_equal(verb, model.variables(), rows);
+}
+
+// What is predicted is data for the caller, who computes here.
+Tensors on_host(Tensors outputs) {
+  for (Tensor& output : outputs) {
+    if (output.node()->remote()) output = make_concrete(output.node()->dense());
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -47,15 +60,49 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
   const int64_t rows = x[0].size(0);
   if (training && training->options.run_eagerly) {
     const TrainingScope mode(false);
-    return out.add(rows, Running::apply(x));
+    training->bring_variables(*Running::model());
+    return out.add(rows, on_host(Running::apply(where_variables_are(x))));
   }
   const std::shared_ptr<const Replicas> replicas = sharers(rows);
-  if (!replicas) return out.add(rows, forward.call(x));
+  if (!replicas) return out.add(rows, RunContext::current().device ? predict_there(x) : forward.call(x));
   const std::vector<Tensors> of_ranks = replicas->run_rows(forward, x);
   for (int rank = 0; rank < replicas->world(); ++rank) {
     const auto [first, last] = replicas->rows_of(rows, rank);
     out.add(last - first, of_ranks[static_cast<size_t>(rank)]);
   }
+}
+
+// Batches of fewer sizes are fewer programs to compile, each of which takes seconds there. Whether a model's
+// rows stand for themselves it shows once: rows that are there must not depend on what pads them. What the
+// model refuses, it refuses of the rows that were given.
+Tensors Model::Shared::predict_there(std::span<const Tensor> x) {
+  const int64_t rows = x[0].size(0);
+  const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
+  const auto as_given = [&] { return on_host(forward.call(x)); };
+  if (padded == rows || rows_meet == true) return as_given();
+  const auto first_rows = [&](int64_t pad) {
+    Tensors out = on_host(forward.call(with_row_repeated(x, pad, padded)));
+    for (Tensor& output : out) {
+      if (output.rank() == 0 || output.size(0) != padded) return Tensors();
+      output = rows_between({&output, 1}, 0, rows)[0];
+    }
+    return out;
+  };
+  try {
+    Tensors out = first_rows(rows - 1);
+    if (!rows_meet) {
+      if (are_equal_rows(x, 0, rows - 1)) return as_given();
+      const Tensors other = first_rows(0);
+      const auto equal = [](const Tensor& a, const Tensor& b) {
+        return a.node()->dense() == b.node()->dense();
+      };
+      rows_meet = out.empty() || !std::ranges::equal(out, other, equal);
+    }
+    if (!*rows_meet) return out;
+  } catch (const Error&) {
+    // Says so below.
+  }
+  return as_given();
 }
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)
@@ -281,12 +328,15 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
 }
 
 Logs Model::Training::test(StepBatches& batches) {
+  bring_variables(*Running::model());
   reset();
   for (auto arguments = batches.next(); !arguments.empty(); arguments = batches.next()) {
     on_batch(batches.numbers().size(), batches.examples_per_epoch(), [&] {
       test_step->call({arguments, batches.rows_of_shards()}, batches.numbers());
     });
   }
+  late_values.take(logged());
+  const LateValues::Sight sight(late_values);
   return logs();
 }
 

@@ -9,6 +9,7 @@
 #include "eager/trace.h"
 #include "eager/traced_graph.h"
 #include "espalier/random.h"
+#include "ir/device.h"
 #include "nn/build_transaction.h"
 #include "nn/seed.h"
 #include "optim/rule.h"
@@ -34,7 +35,7 @@ void agree_on_seed(const Replicas& replicas) {
 }  // namespace
 
 bool Model::Training::loss_is_finite() const {
-  return std::isfinite(*static_cast<const float*>(loss.total.state()->value.bytes()));
+  return std::isfinite(*static_cast<const float*>(loss.total.state()->read().bytes()));
 }
 
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
@@ -98,6 +99,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                                             const Validation& validation, bool& stop,
                                             const std::vector<std::string>& notes) {
   const RunContext& context = RunContext::current();
+  bring_variables(*Running::model());
   const bool chief = context.rank == 0, workers = replicas && replicas->workers() > 1;
   const bool launched = replicas && replicas->launched();
   RankStage rank_stage(launched ? replicas->host()->communicator : nullptr);
@@ -223,15 +225,23 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                         this->options.logical_shards, !batch.of_shards.empty()));
       }
       if (narrow.untold() && !callbacks.empty()) tell(narrow.tell());
+      if (context.device && context.device->has_notes()) {
+        for (const std::string& note : context.device->take_notes()) tell(note);
+      }
       const int64_t step = ++now.step;
-      // NaN and infinity stay in the epoch's sum, so a device, which had to be waited for, is asked seldom.
-      // Workers of a strategy have one loss.
-      const bool eighth = step % 8 == 1, asks = eighth || !context.device;
+      // NaN and infinity stay in the epoch's sum, so a device is asked every eighth step, and answers two
+      // steps later. Workers of a strategy have one loss.
+      const bool far = context.device != nullptr;
+      if (far && step % 8 == 1) late_values.take(logged());
+      const bool eighth = step % 8 == (far ? 3 : 1), asks = eighth || !far;
+      std::optional<LateValues::Sight> sight;
+      if (far && eighth) sight.emplace(late_values);
       const bool diverges = asks && finite && !loss_is_finite();
       const bool diverged = workers ? diverges : finite && agreed({.diverged = diverges}, context).diverged;
       finite = finite && !diverged;
       const bool due = (eighth || diverged) && !callbacks.empty();
       if (due) refresh_training(logs);
+      sight.reset();
       rank_stage.now(Stage::kCallback, steps_of_run + 1);
       for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
       const Decisions next = agreed({.stop = stop,
@@ -245,7 +255,10 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     }
     interrupted = stopped;
     if (interrupted && backups.used()) save(now);
+    late_values.take(logged());
+    std::optional<LateValues::Sight> sight(std::in_place, late_values);
     refresh_training(logs);
+    sight.reset();
     if (validation.logs) {
       rank_stage.now(Stage::kEvaluate, steps_of_run);
       for (const auto& [name, value] : validation.logs()) logs.set("val_" + name, value);

@@ -1,6 +1,8 @@
 #include "train/step.h"
 
 #include "eager/trace.h"
+#include "espalier/run_context.h"
+#include "espalier/saved_model.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
@@ -48,31 +50,42 @@ TrainStep::TrainStep(Body eager, std::unique_ptr<StepProgram> traced, Options op
       options_(std::move(options)),
       pads_(traced_->pads()) {}
 
-TrainStep::Flags TrainStep::run_traced(const BatchRows& batch) const {
+bool TrainStep::run_traced(const BatchRows& batch) const {
   const std::vector<Tensor> flags = traced_->run(batch);
-  Flags out;
-  if (!options_.of_skipped.empty()) out.kept = holds(flags.front());
-  if (options_.checks) out.finite = holds(flags.back());
-  return out;
+  return !options_.checks || holds(flags.back());
 }
 
-TrainStep::Flags TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
+bool TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
   const BuildTransaction building;
   EagerTransaction transaction;
   FiniteFlag finite;
   const Tensor skipped = eager_(arguments, options_.checks ? &finite : nullptr);
-  Flags out;
-  if (options_.checks) out.finite = holds(finite.value());
-  if (skipped.defined()) out.kept = holds(skipped);
-  if (out.finite && out.kept) transaction.keep();
-  if (out.finite) transaction.keep(options_.of_skipped);
-  return out;
+  const bool is_finite = !options_.checks || holds(finite.value());
+  const bool kept = !skipped.defined() || holds(skipped);
+  if (is_finite && kept) transaction.keep();
+  if (is_finite) transaction.keep(options_.of_skipped);
+  return is_finite;
 }
 
-bool TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) const {
+// A program for another number of rows takes seconds to compile, so the last batch of an epoch is as large as
+// the others. Layers whose rows meet get a program of their own instead, without rows that are not there.
+std::vector<Tensor> TrainStep::padded(const BatchRows& batch) const {
+  if (pads_) return traced_->padded(batch);
+  if (!RunContext::current().device || options_.eager || !batch.of_shards.empty()) return {};
+  const int64_t rows = batch.rows.back().size(0);
+  if (rows >= most_rows_) {
+    most_rows_ = rows;
+    return {};
+  }
+  // What a loaded program makes of its rows nobody knows.
+  const Model& model = *Running::model();
+  if (rows == 0 || model.rows_are_coupled() || dynamic_cast<const LoadedModel*>(&model)) return {};
+  return with_rows_of_no_weight(batch.rows, most_rows_);
+}
+
+void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) const {
   std::span<const Tensor> arguments = batch.rows;
-  std::vector<Tensor> padded;
-  if (pads_) padded = traced_->padded(batch);
+  const std::vector<Tensor> padded = this->padded(batch);
   if (!padded.empty()) arguments = padded;
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
@@ -80,11 +93,12 @@ bool TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
     numbers = counted->numbers;
   }
   const SomeRowsCount mode(counted && Running::model()->rows_are_coupled());
-  const Flags flags = options_.eager ? run_eagerly(arguments) : run_traced({arguments, batch.of_shards});
-  if (flags.finite) return flags.kept;
+  if (options_.eager ? run_eagerly(where_variables_are(arguments)) : run_traced({arguments, batch.of_shards}))
+    return;
   const EagerTransaction undone;
-  Culprit culprit(arguments, numbers, options_.labels);
-  eager_(arguments, &culprit);
+  const std::vector<Tensor> there = where_variables_are(arguments);
+  Culprit culprit(there, numbers, options_.labels);
+  eager_(there, &culprit);
   culprit.give_up();
 }
 
@@ -97,7 +111,7 @@ void TrainStep::make_variables(const BatchRows& batch) const {
   }
   const BuildTransaction building;
   const EagerTransaction undone;
-  eager_(batch.rows, nullptr);
+  eager_(where_variables_are(batch.rows), nullptr);
 }
 
 std::shared_ptr<const Graph> TrainStep::graph(std::span<const Tensor> arguments,

@@ -12,6 +12,7 @@
 #include "espalier/tape.h"
 #include "train/dataset_batches.h"
 #include "train/ids.h"
+#include "train/late_values.h"
 #include "train/loss_scaling.h"
 #include "train/metric.h"
 #include "train/narrow_outputs.h"
@@ -69,9 +70,9 @@ class TrainStep {
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
-  // Whether the step was kept: other variables stay as they were when it was not, and all when it raises.
-  // Raises ValueError[check_numerics] if it checks; `numbers` are those of the rows, if they have some.
-  bool call(const BatchRows& batch, std::span<const int64_t> numbers = {}) const;
+  // Of a step that is not kept only options.of_skipped change, of one that raises no variable does. Raises
+  // ValueError[check_numerics] if it checks; `numbers` are those of the rows, if they have some.
+  void call(const BatchRows& batch, std::span<const int64_t> numbers = {}) const;
   // Which of so many rows of a batch that all workers have this process works on.
   std::pair<int64_t, int64_t> own_rows(int64_t count) const { return traced_->own_rows(count); }
   // Makes the variables that a call on these arguments makes, and changes none.
@@ -80,16 +81,16 @@ class TrainStep {
   std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments, const std::string& after) const;
 
  private:
-  // A run of the eager body, and whether it is finite and kept.
-  struct Flags {
-    bool finite = true, kept = true;
-  };
-  Flags run_eagerly(std::span<const Tensor> arguments) const;
-  Flags run_traced(const BatchRows& batch) const;
+  // Rows to be where a device's program is compiled for as many; undefined lists: those that are given.
+  std::vector<Tensor> padded(const BatchRows& batch) const;
+  // Whether its numbers are finite, if it checks.
+  bool run_eagerly(std::span<const Tensor> arguments) const;
+  bool run_traced(const BatchRows& batch) const;
   Body eager_;
   std::unique_ptr<StepProgram> traced_;
   Options options_;
   bool pads_;
+  mutable int64_t most_rows_ = 0;  // of a batch on a device so far
 };
 
 struct Model::Training {
@@ -140,6 +141,8 @@ struct Model::Training {
   // applies, else NaN; undefined without a loss scale.
   Tensor update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
                 const Tensor& weight);
+  // Eager calls find variables where they compute: on the device of the run's context, or here.
+  void bring_variables(const Model& model) const;
   // Adds a batch to what `logs` says.
   void observe(const Batch& batch, const Forward& forward);
   Logs logs() const;
@@ -147,6 +150,8 @@ struct Model::Training {
   bool loss_is_finite() const;
   // Brings `logs`, which logs() made, up to date.
   void refresh(Logs& logs) const;
+  // What those are made of.
+  std::vector<Variable> logged() const;
   // The same for steps of training, with "loss_scale" where there is one.
   Logs training_logs() const;
   void refresh_training(Logs& logs) const;
@@ -207,6 +212,7 @@ struct Model::Training {
   std::shared_ptr<Replicas> replicas;  // of the strategy it was compiled under; null: one
   std::vector<Output> outputs;
   RunningMean loss;
+  LateValues late_values;  // of logged(), on a device
   std::optional<LossScaling> scaling;
   NarrowOutputs narrow;
   std::unique_ptr<TrainStep> train_step, test_step;
@@ -228,6 +234,8 @@ struct Model::Shared {
   // Adds what the model gives for a batch: its code by eager calls when it is compiled so, else traced, on
   // the replicas of its strategy.
   void predict(std::span<const Tensor> x, PredictedRows& out);
+  // The same on the context's device; what it gives lies here.
+  Tensors predict_there(std::span<const Tensor> x);
   // Who have a part each of so many rows that are predicted; null: nobody but this one.
   std::shared_ptr<const Replicas> sharers(int64_t rows) const;
 
@@ -235,6 +243,7 @@ struct Model::Shared {
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()
   bool stop = false;                   // asked of the run of fit()
+  std::optional<bool> rows_meet = {};  // in what it predicts; once a device was asked
 };
 
 }  // namespace espalier

@@ -2,7 +2,11 @@
 #include <cmath>
 
 #include "base/shortest.h"
+#include "eager/trace.h"
 #include "espalier/random.h"
+#include "espalier/run_context.h"
+#include "ir/device.h"
+#include "ir/sink.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -252,7 +256,35 @@ void Model::Training::refresh(Logs& logs) const {
   }
 }
 
+void Model::Training::bring_variables(const Model& model) const {
+  if (!options.run_eagerly) return;
+  Device* const device = RunContext::current().device;
+  for (const auto& [name, variable] : variables(model)) {
+    Tensor& value = variable.state()->value;
+    const RemoteArrayPtr& remote = value.node()->remote();
+    if (device && (!remote || &remote->device() != device)) {
+      value = make_remote(value.node()->literal(), *device);
+    } else if (!device && remote) {
+      value = make_concrete(value.node()->dense());
+    }
+  }
+}
+
+std::vector<Variable> Model::Training::logged() const {
+  std::vector<Variable> out = loss.variables();
+  const auto add = [&](const std::vector<Variable>& more) {
+    out.insert(out.end(), more.begin(), more.end());
+  };
+  for (const Output& output : outputs) {
+    for (const auto& [log, mean] : output.mean_loss) add(mean.variables());
+    for (const Metric& metric : output.metrics) add(metric.rule()->variables());
+  }
+  if (scaling) add(scaling->variables());
+  return out;
+}
+
 void Model::Training::reset() {
+  late_values.forget();
   for (const Variable& variable : loss.variables()) clear(variable);
   for (Output& output : outputs) {
     for (const auto& [log, mean] : output.mean_loss) {

@@ -1,0 +1,141 @@
+// espalier train on a device, by a real PJRT plugin: what it says of the device, and programs kept on disk.
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "cli/verb_test.h"
+#include "pjrt/plugin_test.h"
+
+namespace espalier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DeviceTrain : FolderTest {
+  void SetUp() override {
+    ESPALIER_NEEDS_PLUGIN();
+    std::string table = "a,b,c,label\n";
+    std::mt19937 random(3);
+    for (int i = 0; i < 900; ++i) {
+      const int a = static_cast<int>(random() % 100), b = static_cast<int>(random() % 100);
+      table += cat(a, ",", b, ",", random() % 7, ",", a + b > 100 ? "yes" : "no", "\n");
+    }
+    file("rows.csv", table);
+  }
+  // Its JSON. `environment`: before the command.
+  nlohmann::json train(const std::string& model, const std::string& words = "",
+                       const std::string& environment = "") const {
+    const Outcome run = call_shell(cat("ESPALIER_CACHE=", path("cache"), " ", environment, " ",
+                                       build_folder(), "/espalier train --json --epochs 3 --data ",
+                                       path("rows.csv"), " --label label --model ", path(model), " ", words));
+    EXPECT_EQ(run.code, 0) << run.error;
+    return run.code == 0 ? nlohmann::json::parse(run.output) : nlohmann::json();
+  }
+  std::string there() const { return cat("--device xla-cpu --plugin ", pjrt::test_plugin()); }
+  std::vector<fs::path> kept() const {
+    std::vector<fs::path> out;
+    for (const auto& entry : fs::directory_iterator(path("cache/programs")))
+      if (entry.is_regular_file() && fs::file_size(entry.path()) > 484) out.push_back(entry.path());
+    return out;
+  }
+};
+
+TEST_F(DeviceTrain, SlowJsonSaysWhatTheDeviceDid) {
+  const auto here = train("here"), far = train("far", there());
+  EXPECT_FALSE(here.contains("device"));
+  const auto& device = far.at("device");
+  EXPECT_EQ(device.at("name"), "xla-cpu:0");
+  EXPECT_GE(device.at("executes"), 3);
+  EXPECT_GT(device.at("peak_bytes"), 10000);
+  const auto& steady = device.at("steady_step");
+  EXPECT_EQ(steady.at("executes"), 1);
+  EXPECT_EQ(steady.at("uploads"), 2);
+  EXPECT_EQ(steady.at("downloads"), 0);
+  EXPECT_EQ(steady.at("compiles"), 0);
+  EXPECT_NEAR(far.at("test").at("accuracy").get<double>(), here.at("test").at("accuracy").get<double>(),
+              0.02);
+}
+
+TEST_F(DeviceTrain, SlowASecondStartCompilesNothing) {
+  const auto first = train("first", there());
+  EXPECT_GT(first.at("device").at("compiles"), 0);
+  // Within a run a program that is met again is loaded, too.
+  const int again = first.at("device").at("loads");
+  ASSERT_FALSE(kept().empty());
+  const auto second = train("second", there());
+  EXPECT_EQ(second.at("device").at("compiles"), 0);
+  EXPECT_EQ(second.at("device").at("loads"), first.at("device").at("compiles").get<int>() + again);
+  EXPECT_EQ(second.at("test"), first.at("test"));
+  EXPECT_EQ(posix_env().read_file(path("first/weights.safetensors")),
+            posix_env().read_file(path("second/weights.safetensors")));
+  // Other flags of the compiler: other programs.
+  const auto other = train("other", there(), "XLA_FLAGS=--xla_cpu_enable_fast_math=false");
+  EXPECT_EQ(other.at("device").at("loads"), again);
+  const auto off = train("off", there(), "ESPALIER_CACHE=off");
+  EXPECT_EQ(off.at("device").at("loads"), 0);
+}
+
+TEST_F(DeviceTrain, SlowDamagedProgramsAreCompiledAgain) {
+  const auto first = train("first", there());
+  std::mt19937 random(5);
+  for (int round = 0; round < 2; ++round) {
+    for (const fs::path& program : kept()) {
+      std::string bytes = posix_env().read_file(program.string());
+      if (round % 2)
+        bytes.resize(random() % bytes.size());
+      else
+        bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+      std::ofstream(program, std::ios::binary) << bytes;
+    }
+    const auto again = train("again", cat(there(), " --force"));
+    EXPECT_EQ(again.at("device").at("loads"), first.at("device").at("loads")) << "round " << round;
+    EXPECT_EQ(again.at("test"), first.at("test"));
+  }
+}
+
+TEST_F(DeviceTrain, SlowTwoProcessesShareThePrograms) {
+  const auto command = [&](const std::string& model) {
+    return cat("ESPALIER_CACHE=", path("cache"), " ", build_folder(),
+               "/espalier train --json --epochs 3 --data ", path("rows.csv"), " --label label --model ",
+               path(model), " ", there(), " > ", path(model + ".json"));
+  };
+  const Outcome both = call_shell(cat(command("one"), " & ", command("two"), " && wait $!"));
+  ASSERT_EQ(both.code, 0) << both.error;
+  const auto of = [&](const char* file) { return nlohmann::json::parse(posix_env().read_file(path(file))); };
+  EXPECT_EQ(of("one.json").at("test"), of("two.json").at("test"));
+  EXPECT_EQ(train("three", there()).at("device").at("compiles"), 0);
+}
+
+// A run that was on this CPU goes on there.
+TEST_F(DeviceTrain, SlowAPlanNamesItsDevice) {
+  const std::string plan = file(
+      "plan.toml", cat("[data]\nfile = \"rows.csv\"\nlabel = \"label\"\n[model]\npath = \"planned\"\n",
+                       "[fit]\nepochs = 3\n[device]\nname = \"xla-cpu\"\nplugins = [\"",
+                       fs::absolute(pjrt::test_plugin()).string(), "\"]\nmatmul_precision = \"high\"\n"));
+  const Outcome run =
+      call_shell(cat("ESPALIER_CACHE=", path("cache"), " ", build_folder(), "/espalier train --json ", plan));
+  ASSERT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(nlohmann::json::parse(run.output).at("device").at("name"), "xla-cpu:0");
+  const Outcome here = call_shell(cat(build_folder(), "/espalier train --json --device cpu --force ", plan));
+  ASSERT_EQ(here.code, 0) << here.error;
+  EXPECT_FALSE(nlohmann::json::parse(here.output).contains("device"));
+}
+
+TEST_F(DeviceTrain, SlowADeviceIsCheckedAgainstTheCpu) {
+  const Outcome run = call_shell(cat("ESPALIER_CACHE=", path("cache"), " ", build_folder(),
+                                     "/espalier devices --json --steps 2 --check ", pjrt::test_plugin()));
+  ASSERT_EQ(run.code, 0) << run.error;
+  const auto body = nlohmann::json::parse(run.output);
+  EXPECT_TRUE(body.at("passed").get<bool>());
+  ASSERT_EQ(body.at("checks").size(), 5u);
+  for (const auto& check : body.at("checks")) {
+    EXPECT_LE(check.at("distance").get<double>(), check.at("allowed").get<double>()) << check;
+    EXPECT_GT(check.at("distance").get<double>(), 0) << "as if it were the CPU: " << check;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli

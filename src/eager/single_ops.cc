@@ -1,0 +1,78 @@
+#include "eager/single_ops.h"
+
+#include "base/format.h"
+#include "espalier/error.h"
+#include "ir/builder.h"
+#include "ir/op.h"
+#include "passes/pass.h"
+
+namespace espalier {
+namespace {
+
+constexpr size_t kNotedOps = 20;
+
+std::string place_of(const Tensor& tensor) {
+  const RemoteArrayPtr& remote = tensor.node()->remote();
+  return remote ? remote->device().name() : "the CPU";
+}
+
+std::vector<RemoteArrayPtr> operands_there(const Call& call, Device& device) {
+  std::vector<RemoteArrayPtr> out;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor& input = call.inputs[i];
+    const RemoteArrayPtr& remote = input.node()->remote();
+    if (remote && &remote->device() == &device) {
+      out.push_back(remote);
+    } else if (!remote && input.node()->moves()) {
+      out.push_back(device.upload(input.node()->literal()));
+    } else {
+      throw DeviceError("device.mix",
+                        cat(call.op.name, " has operands on ", device.name(), ", and input ", i, ", ",
+                            input.type(), ", lies on ", place_of(input)),
+                        cat("to(tensor, \"", device.name(), "\")"));
+    }
+  }
+  return out;
+}
+
+GraphPtr graph_of(const Call& call) {
+  GraphBuilder builder(std::string(call.op.name));
+  const SinkScope scope(builder);
+  std::vector<Tensor> arguments;
+  for (const Tensor& input : call.inputs) arguments.push_back(builder.argument("x", input.type()));
+  for (const Tensor& result : emit_all(call.op, call.attributes, arguments, call.regions))
+    builder.result("y", result);
+  return builder.finish();
+}
+
+std::shared_ptr<const DeviceProgram> program_there(const Call& call, Device& device) {
+  const GraphPtr graph = graph_of(call);
+  const uint64_t hash = graph->content_hash() * 4 + static_cast<uint64_t>(matmul_precision());
+  SingleOps& ops = device.single_ops;
+  const std::lock_guard<std::mutex> lock(ops.mutex);
+  auto& [known, program] = ops.programs[hash];
+  if (program && *known == *graph) return program;
+  try {
+    program = device.compile(*graph);
+  } catch (Error& error) {
+    error.add(cat("; ", device.name(), " was asked for one op, ", call.op.name));
+    throw;
+  }
+  known = graph;
+  if (ops.programs.size() == kNotedOps)
+    device.note(cat(kNotedOps, " single ops were compiled for ", device.name(),
+                    ": function() compiles the ops of a whole C++ function at once"));
+  return program;
+}
+
+}  // namespace
+
+std::vector<Tensor> execute_there(const Call& call, Device& device) {
+  const std::vector<RemoteArrayPtr> operands = operands_there(call, device);
+  std::vector<Tensor> out;
+  for (RemoteArrayPtr& result : program_there(call, device)->run(operands, {}))
+    out.push_back(make_remote(std::move(result)));
+  return out;
+}
+
+}  // namespace espalier

@@ -1,0 +1,131 @@
+// Eager ops on a device, by a real PJRT plugin.
+#include "eager/single_ops.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/array.h"
+#include "espalier/devices.h"
+#include "espalier/function.h"
+#include "espalier/tape.h"
+#include "espalier/variable.h"
+#include "pjrt/open.h"
+#include "pjrt/plugin_test.h"
+
+namespace espalier {
+namespace {
+
+class EagerOnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    ESPALIER_NEEDS_PLUGIN();
+    device_ = pjrt::open_device(pjrt::test_plugin());
+  }
+  Tensor there(const Tensor& x) const { return to(x, device_->name()); }
+  std::string place(const Tensor& x) const { return device_of(x); }
+
+  pjrt::DevicePtr device_;
+  const Tensor x_ = Tensor::of<float>({1, 2, 3, 4}, {2, 2}), y_ = Tensor::of<float>({5, 6, 7, 8}, {2, 2});
+};
+
+TEST_F(EagerOnDevice, AnOpRunsWhereItsOperandsLie) {
+  const Tensor far = matmul(there(x_), there(y_)) + there(x_);
+  EXPECT_EQ(place(far), device_->name());
+  EXPECT_EQ(far.to_vector<float>(), (matmul(x_, y_) + x_).to_vector<float>());
+  EXPECT_EQ(place(x_ + y_), "cpu");
+}
+
+TEST_F(EagerOnDevice, ScalarsAndFillsMove) {
+  const Tensor far = there(x_);
+  for (const Tensor& sum : {far + 1.0f, far + Tensor::scalar(1.0f), full({2, 2}, 1.0f) + far}) {
+    EXPECT_EQ(place(sum), device_->name());
+    EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{2, 3, 4, 5}));
+  }
+  // What is computed of nothing that lies anywhere.
+  const Tensor counted = reshape(convert(arange(4), DType::kF32), {2, 2}) + far;
+  EXPECT_EQ(counted.to_vector<float>(), (std::vector<float>{1, 3, 5, 7}));
+}
+
+TEST_F(EagerOnDevice, OtherMixesNameTheOperandAndTheFix) {
+  try {
+    add(there(x_), y_);
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.rule(), "device.mix");
+    EXPECT_NE(error.message().find("input 1, f32[2,2], lies on the CPU"), std::string::npos) << error.what();
+    EXPECT_EQ(error.fix(), cat("to(tensor, \"", device_->name(), "\")"));
+    EXPECT_NE(std::string(error.what()).find("single_ops_test.cc"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(EagerOnDevice, EachOpIsCompiledOnce) {
+  const Tensor far = there(x_);
+  const Tensor once = maximum(far, far) * far;
+  const pjrt::Counters before = device_->counters();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ((maximum(far, far) * far).type(), once.type());
+  const pjrt::Counters done = device_->counters() - before;
+  EXPECT_EQ(done.compiles + done.loads, 0);
+  EXPECT_EQ(done.executes, 10);
+  EXPECT_EQ(done.uploads + done.downloads, 0);
+}
+
+TEST_F(EagerOnDevice, SlowManySingleOpsAreNoted) {
+  device_->take_notes();
+  Tensor far = there(x_);
+  for (int i = 1; i <= 24; ++i) far = reshape(there(full({i, 2}, 1.0f)), {2 * i}) * 2.0f;
+  std::string all;
+  for (const std::string& note : device_->take_notes()) all += note + "\n";
+  EXPECT_NE(all.find("single ops were compiled"), std::string::npos) << all;
+  EXPECT_NE(all.find("function()"), std::string::npos) << all;
+}
+
+TEST_F(EagerOnDevice, AnOpThatIsRefusedIsNamed) {
+  const Tensor far = there(x_);
+  const Tensor place = there(Tensor::of<int32_t>({0}, {1, 1}));
+  try {
+    // A window of two rows may hang over the edge.
+    scatter_add(far, place, there(reshape(y_, {1, 2, 2})),
+                {.window = {1, 2}, .index_map = {0}, .index_vector = 1});
+    FAIL() << "no error";
+  } catch (const UnsupportedError& error) {
+    EXPECT_EQ(error.rule(), "device.program");
+    EXPECT_NE(error.message().find("scatter"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(EagerOnDevice, ATapeDifferentiatesThere) {
+  const DeviceScope scope(pjrt::test_plugin());
+  Variable weight(x_);
+  EXPECT_EQ(place(weight.read()), device_->name());
+  GradientTape tape;
+  const Tensor loss = sum(square(matmul(there(y_), weight.read())));
+  const Tensor gradient = tape.gradient(loss, weight);
+  EXPECT_EQ(place(gradient), device_->name());
+  const Tensor wanted = 2.0f * matmul(transpose(y_), matmul(y_, x_));
+  EXPECT_EQ(gradient.to_vector<float>(), wanted.to_vector<float>());
+  weight.assign_sub(gradient * 0.5f);
+  EXPECT_EQ(place(weight.read()), device_->name());
+  weight.assign(x_);
+  EXPECT_EQ(place(weight.read()), device_->name());
+}
+
+// A function on this CPU writes where variables lie here, and not what a device had.
+TEST_F(EagerOnDevice, VariablesGoBetweenDevices) {
+  Variable count(Tensor::of<float>({1, 1}));
+  const auto twice = function([&] { count.assign(count.read() * 2.0f); });
+  const auto on_device = [&] {
+    const DeviceScope scope(pjrt::test_plugin());
+    twice();
+  };
+  on_device();
+  on_device();
+  twice();
+  twice();
+  on_device();
+  EXPECT_EQ(count.read().to_vector<float>(), (std::vector<float>{32, 32}));
+  twice();
+  EXPECT_EQ(count.read().to_vector<float>(), (std::vector<float>{64, 64}));
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,72 @@
+// One device of a client: arrays on it, and programs compiled for it.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "pjrt/client.h"
+
+namespace espalier::pjrt {
+
+// What a device has done since its client was created.
+struct Counters {
+  int64_t compiles = 0, loads = 0;  // programs that were compiled, and that were found compiled on disk
+  int64_t executes = 0, uploads = 0, downloads = 0;
+  int64_t uploaded_bytes = 0, downloaded_bytes = 0;
+};
+Counters operator-(const Counters& a, const Counters& b);
+
+// Safe from several threads.
+class ClientDevice final : public Device {
+ public:
+  ClientDevice(Client& client, AbiDevice* device, std::string name);
+  ClientDevice(const ClientDevice&) = delete;
+  ClientDevice& operator=(const ClientDevice&) = delete;
+
+  Client& client() const { return client_; }
+  AbiDevice* handle() const { return device_; }
+  // "NVIDIA H100 80GB HBM3", as the plugin calls it.
+  const std::string& kind() const { return kind_; }
+  Counters counters() const;
+
+  // Until no more runs than so many are under way.
+  void wait_for_runs(size_t left = 0);
+
+  const std::string& name() const override { return name_; }
+  // The plugin's figures, or else bytes of arrays as this process has counted them.
+  DeviceMemory memory() const override;
+  // Raises DeviceError[device.call], [device.memory].
+  RemoteArrayPtr upload(const Literal& value) override;
+  // Raises DeviceError[device.call], or [device.unsupported], too.
+  std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
+                                               std::span<const Alias> aliases = {}) override;
+
+ private:
+  friend class ClientArray;
+  friend class ClientProgram;
+  void count(int64_t Counters::*what, int64_t by = 1);
+  void count_bytes(int64_t by);
+  void note_estimate(AbiLoadedExecutable* loaded);
+  AbiLoadedExecutable* compiled(const Graph& graph, const std::string& text, const std::string& options,
+                                double& seconds);
+  // Null where it cannot be loaded.
+  AbiLoadedExecutable* loaded(const std::string& bytes) const;
+  // "" where it cannot be told.
+  std::string serialized(AbiLoadedExecutable* loaded) const;
+  void in_flight(AbiEvent* done);
+
+  Client& client_;
+  AbiDevice* const device_;
+  const std::string name_;
+  std::string kind_;
+  int id_ = 0;
+  mutable std::mutex mutex_;
+  Counters counters_;
+  DeviceMemory counted_;
+  std::mutex runs_mutex_;
+  std::deque<AbiEvent*> runs_;
+};
+
+}  // namespace espalier::pjrt

@@ -1,0 +1,84 @@
+#include "pjrt/client_program.h"
+
+#include "base/format.h"
+#include "pjrt/client_array.h"
+
+namespace espalier::pjrt {
+namespace {
+
+// Steps of a loop overlap with two under way: one runs, and what the next one needs is there. More would fill
+// the memory with their inputs.
+constexpr size_t kRunsBefore = 1;
+
+void check_input(const std::string& program, size_t i, const TensorType& wanted, const TensorType& got) {
+  if (wanted == got) return;
+  const std::string text = cat("input ", i, " of ", program, " is ", wanted, ", got ", got);
+  if (wanted.dtype != got.dtype) throw DTypeError("device.inputs", text);
+  throw ShapeError("device.inputs", text);
+}
+
+}  // namespace
+
+ClientProgram::ClientProgram(DevicePtr device, AbiLoadedExecutable* loaded, const Graph& graph)
+    : device_(std::move(device)), loaded_(loaded), name_(graph.name()) {
+  for (const auto& input : graph.inputs()) inputs_.push_back(graph.type(input.value));
+  for (const auto& output : graph.outputs()) outputs_.push_back(graph.type(output.value));
+}
+
+ClientProgram::~ClientProgram() { device_->client().plugin().destroy(LoadedDestroy{.executable = loaded_}); }
+
+std::vector<RemoteArrayPtr> ClientProgram::run(std::span<const RemoteArrayPtr> inputs,
+                                               std::span<const char> donated) const {
+  const Plugin& plugin = device_->client().plugin();
+  if (inputs.size() != inputs_.size())
+    throw ShapeError("device.inputs",
+                     cat(name_, " takes ", counted(inputs_.size(), "input"), ", got ", inputs.size()));
+  std::vector<AbiBuffer*> arguments, results(outputs_.size());
+  std::vector<int64_t> kept;
+  std::vector<const ClientArray*> given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_input(name_, i, inputs_[i], inputs[i]->type());
+    const auto* array = dynamic_cast<const ClientArray*>(inputs[i].get());
+    if (!array || &array->device() != device_.get())
+      throw DeviceError("device.inputs",
+                        cat("input ", i, " of ", name_, " lies on ", inputs[i]->device().name(),
+                            ", and the program runs on ", device_->name()));
+    arguments.push_back(array->handle());
+    if (donated.empty() || !donated[i])
+      kept.push_back(static_cast<int64_t>(i));
+    else
+      given.push_back(array);
+  }
+  device_->wait_for_runs(kRunsBefore);
+  ExecuteOptions options{.kept_inputs = kept.data(), .kept_count = kept.size()};
+  options.head.bytes = sizeof options;
+  AbiBuffer* const* const argument_lists[] = {arguments.data()};
+  AbiBuffer** const result_lists[] = {results.data()};
+  AbiEvent* done[] = {nullptr};
+  LoadedExecute call{.executable = loaded_,
+                     .options = &options,
+                     .arguments = argument_lists,
+                     .device_count = 1,
+                     .argument_count = arguments.size(),
+                     .outputs = result_lists,
+                     .done = done};
+  plugin.call(call, "run the program");
+  if (done[0]) device_->in_flight(done[0]);
+  // Before anything is thrown: from here on their memory is not theirs.
+  for (const ClientArray* array : given) array->donated();
+  device_->count(&Counters::executes);
+  std::vector<RemoteArrayPtr> out;
+  out.reserve(results.size());
+  // All that are there are held, and given back, before one that is not is said.
+  for (size_t i = 0; i < results.size(); ++i)
+    out.push_back(results[i] ? std::make_shared<ClientArray>(device_, results[i], outputs_[i]) : nullptr);
+  try {
+    plugin.require(done[0], "event", "run the program");
+    for (const RemoteArrayPtr& array : out) plugin.require(array.get(), "array", "run the program");
+  } catch (const DeviceError& error) {
+    throw DeviceError("device.lost", cat("what ", name_, " was to update is lost: ", error.message()));
+  }
+  return out;
+}
+
+}  // namespace espalier::pjrt

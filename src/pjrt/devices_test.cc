@@ -1,0 +1,154 @@
+#include "espalier/devices.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/array.h"
+#include "ir/builder.h"
+#include "pjrt/open.h"
+#include "pjrt/plugin_test.h"
+#include "pjrt/program_text.h"
+
+namespace espalier {
+namespace {
+
+// Whose plugin the environment names.
+class DevicesByName : public testing::Test {
+ protected:
+  void SetUp() override {
+    ESPALIER_NEEDS_PLUGIN();
+    ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
+  }
+};
+
+TEST(DevicesListed, TheCpuComesFirstAndNeedsNothing) {
+  const std::vector<PhysicalDevice> all = list_physical_devices();
+  ASSERT_GE(all.size(), 1u);
+  EXPECT_EQ(all[0].name, "cpu");
+  EXPECT_EQ(all[0].kind, "CPU");
+  EXPECT_EQ(list_physical_devices("CPU").size(), 1u);
+  EXPECT_TRUE(list_physical_devices("QPU").empty());
+}
+
+TEST(DevicesListed, WhatIsMissingIsSaid) {
+  const auto message = [](const char* name) {
+    try {
+      const DeviceScope scope(name);
+    } catch (const DeviceError& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  ::setenv("VIRTUAL_ENV", "/nowhere", 1);
+  ::unsetenv("ESPALIER_PJRT_PLUGINS");
+  EXPECT_NE(message("gpu").find("pip install jax-cuda13-pjrt"), std::string::npos) << message("gpu");
+  EXPECT_NE(message("gpu:3").find("pip install jax-cuda13-pjrt"), std::string::npos);
+  EXPECT_NE(message("tpu").find("pip install libtpu"), std::string::npos);
+  EXPECT_NE(message("qpu").find("no PJRT plugin was found"), std::string::npos);
+  ::unsetenv("VIRTUAL_ENV");
+}
+
+TEST_F(DevicesByName, TensorsMoveAndKnowTheirPlace) {
+  const Tensor here = Tensor::of<float>({1, 2, 3});
+  const Tensor there = to(here, "xla-cpu");
+  EXPECT_EQ(device_of(here), "cpu");
+  EXPECT_EQ(device_of(there), "xla-cpu:0");
+  EXPECT_EQ(to(there, "xla-cpu:0").node(), there.node());
+  EXPECT_EQ(device_of(to(there, "cpu")), "cpu");
+  EXPECT_EQ(there.to_vector<float>(), here.to_vector<float>());
+  EXPECT_EQ(rule_of([&] { to(here, "xla-cpu:7"); }), "device.unknown");
+}
+
+TEST_F(DevicesByName, BytesOfTensorsAreCounted) {
+  constexpr int64_t kElements = 1 << 18, kBytes = 4 * kElements;
+  const auto current = [] { return memory_info("xla-cpu").current; };
+  const int64_t before = current();
+  {
+    const Tensor there = to(full({kElements}, 1.0), "xla-cpu");
+    EXPECT_EQ(current(), before + kBytes);
+    const Tensor twice = there + there;
+    EXPECT_EQ(current(), before + 2 * kBytes);
+  }
+  EXPECT_EQ(current(), before);
+  EXPECT_GE(memory_info("xla-cpu").peak, before + 2 * kBytes);
+  EXPECT_EQ(rule_of([] { memory_info("cpu"); }), "device.memory");
+}
+
+TEST_F(DevicesByName, OptionsAreOfTheTimeBeforeTheFirstUse) {
+  set_memory_growth("xla-cpu", false);  // as it is
+  to(Tensor::scalar(1.0f), "xla-cpu");
+  EXPECT_EQ(rule_of([] { set_memory_growth("xla-cpu", true); }), "device.begun");
+  EXPECT_EQ(rule_of([] { set_memory_fraction("xla-cpu", 0.5); }), "device.begun");
+  set_memory_growth("xla-cpu", false);
+}
+
+TEST_F(DevicesByName, OptionsOutsideOfTheirRangeAreRefused) {
+  EXPECT_EQ(rule_of([] { set_memory_fraction("xla-cpu", 0); }), "device.limit");
+  EXPECT_EQ(rule_of([] { set_memory_fraction("xla-cpu", 1.5); }), "device.limit");
+  EXPECT_EQ(rule_of([] { set_memory_fraction("xla-cpu", std::nan("")); }), "device.limit");
+  EXPECT_EQ(rule_of([] { set_memory_limit("xla-cpu", 0); }), "device.limit");
+  EXPECT_EQ(rule_of([] { set_memory_limit("xla-cpu", 1 << 20); }), "device.memory");
+  EXPECT_EQ(rule_of([] { set_visible_devices({}); }), "device.visible");
+  EXPECT_EQ(rule_of([] { set_visible_devices({"xla-cpu:0"}); }), "device.visible");
+  EXPECT_EQ(rule_of([] { set_matmul_precision("exact"); }), "device.precision");
+}
+
+// TensorFlow's rule.
+TEST_F(DevicesByName, TheEnvironmentsGrowthComesFirst) {
+  ::setenv("TF_FORCE_GPU_ALLOW_GROWTH", "true", 1);
+  EXPECT_TRUE(pjrt::client_options("gpu").memory_grows);
+  ::setenv("TF_FORCE_GPU_ALLOW_GROWTH", "false", 1);
+  EXPECT_FALSE(pjrt::client_options("gpu").memory_grows);
+  ::unsetenv("TF_FORCE_GPU_ALLOW_GROWTH");
+}
+
+std::string text_of_product() {
+  GraphBuilder builder;
+  {
+    const SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {2, 2}});
+    builder.result("y", matmul(x, x));
+  }
+  return pjrt::program_text(*builder.finish());
+}
+
+TEST(MatmulPrecisions, StandInTheProgram) {
+  for (const auto& [name, word] :
+       {std::pair{"high", "HIGH"}, {"default", "DEFAULT"}, {"highest", "HIGHEST"}}) {
+    set_matmul_precision(name);
+    const std::string each = std::string("#stablehlo<precision ") + word + ">";
+    EXPECT_NE(text_of_product().find("precision_config = [" + each + ", " + each + "]"), std::string::npos)
+        << text_of_product();
+  }
+}
+
+TEST_F(DevicesByName, SlowSeveralDevicesOfOneClient) {
+  pjrt::ClientOptions options;
+  options.cpu_devices = 3;
+  const auto client =
+      pjrt::Client::create(pjrt::Plugin::load(pjrt::test_plugin()), "many", "xla-cpu", options);
+  ASSERT_EQ(client->size(), 3u);
+  GraphBuilder builder;
+  {
+    const SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {4}});
+    builder.result("y", x + x);
+  }
+  const auto graph = builder.finish();
+  const Literal four = Literal::of<float>({1, 2, 3, 4});
+  for (size_t i = 0; i < client->size(); ++i) {
+    const pjrt::DevicePtr device = client->device(i);
+    const RemoteArrayPtr x = device->upload(four);
+    const RemoteArrayPtr y = device->compile(*graph)->run({&x, 1}, {})[0];
+    EXPECT_EQ(&y->device(), device.get());
+    EXPECT_EQ(make_concrete(y->download()).to_vector<float>(), (std::vector<float>{2, 4, 6, 8}));
+    EXPECT_EQ(device->counters().executes, 1);
+  }
+  const RemoteArrayPtr elsewhere = client->device(1)->upload(four);
+  EXPECT_EQ(rule_of([&] { client->device(0)->compile(*graph)->run({&elsewhere, 1}, {}); }), "device.inputs");
+}
+
+}  // namespace
+}  // namespace espalier

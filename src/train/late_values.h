@@ -1,0 +1,42 @@
+// Values of variables on a device, read without a wait for each step.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "espalier/function.h"
+#include "espalier/variable.h"
+#include "ir/state.h"
+
+namespace espalier {
+
+// Loss and metrics of a run change with every step, and who reads one waits for all steps that were started.
+// So they are packed, by a small program on the device, into one array a dtype, and that is downloaded when
+// some steps more have been started.
+class LateValues {
+ public:
+  // Packs the values that these variables have now. Without one that lies on a device nothing is taken.
+  void take(const std::vector<Variable>& variables);
+  bool taken() const { return !packed_.empty(); }
+  void forget() { packed_.clear(); }
+
+  // While it lives, the variables have, for this thread's read(), the values that were taken last; nothing
+  // else where none were. One download a dtype.
+  class Sight {
+   public:
+    explicit Sight(LateValues& values);
+    Sight(const Sight&) = delete;
+    Sight& operator=(const Sight&) = delete;
+
+   private:
+    std::optional<StateScope> scope_;
+  };
+
+ private:
+  std::vector<Variable> variables_;
+  std::optional<TracedFunction> pack_;  // of these variables
+  std::vector<Tensor> packed_;
+};
+
+}  // namespace espalier
