@@ -1,5 +1,7 @@
 # One gtest binary a room, test_<room>: src/<room>/**/*_test.cc, and tests/*.cc as the room `tests`. ctest names a
 # test <room>/<Suite>.<Test> and labels it with the room. Slow tests carry `Slow` in their suite or test name.
+# Rooms whose tests must hold on a device, too, run all but the slow ones once more, on a fake one
+# (src/runtime/on_fake_device_test.h): <room>@fake/<Suite>.<Test>, labelled fake-device.
 if(NOT BUILD_TESTING)
   return()
 endif()
@@ -16,6 +18,16 @@ endif()
 # What tests write, so that those of two builds never meet.
 set(test_files ${CMAKE_BINARY_DIR}/tests/tmp)
 file(MAKE_DIRECTORY ${test_files})
+# And what the same test writes on the fake device, since both may run at once.
+set(fake_device_files ${CMAKE_BINARY_DIR}/tests/fake-device)
+file(MAKE_DIRECTORY ${fake_device_files}/tmp)
+# PROPERTIES of gtest_discover_tests take one variable, so ctest is told of the others here.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/fake_device_tests.cmake @ONLY CONTENT [[
+foreach(test IN LISTS eager_on_fake_device train_on_fake_device)
+  set_tests_properties("${test}" PROPERTIES
+    ENVIRONMENT "ESPALIER_DEVICE=fake;ESPALIER_BUILD_DIR=@fake_device_files@;TEST_TMPDIR=@fake_device_files@/tmp")
+endforeach()
+]])
 
 # gtest is the heaviest header of every test: compiled once here, reused by all test binaries.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/test_pch.cc CONTENT "// Carrier of the precompiled header.\n")
@@ -39,11 +51,15 @@ if(cross_tests)
 endif()
 list(REMOVE_DUPLICATES test_rooms)
 
-# A PJRT plugin that fails, for tests of devices.
-add_library(broken_plugin MODULE tests/plugins/broken_plugin.cc)
-set_target_properties(broken_plugin PROPERTIES PREFIX "")
-target_include_directories(broken_plugin PRIVATE ${CMAKE_SOURCE_DIR}/src)
-target_link_libraries(broken_plugin PRIVATE espalier_flags)
+# Libraries in the place of vendors', for tests of devices: a plugin that fails, one between us and a real one, a
+# call of which does, and a management library of GPUs.
+set(device_libraries broken_plugin shim_plugin fake_nvml)
+foreach(name IN LISTS device_libraries)
+  add_library(${name} MODULE tests/plugins/${name}.cc)
+  set_target_properties(${name} PROPERTIES PREFIX "")
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE espalier_flags ${CMAKE_DL_LIBS})
+endforeach()
 
 foreach(room IN LISTS test_rooms)
   espalier_program(test_${room} ${tests_of_${room}})
@@ -61,7 +77,7 @@ foreach(room IN LISTS test_rooms)
     add_dependencies(test_${room} espalier_command)
   endif()
   if(room MATCHES "^(cli|pjrt)$")
-    add_dependencies(test_${room} broken_plugin)
+    add_dependencies(test_${room} ${device_libraries})
   endif()
   # Loaded by name.
   if(room MATCHES "^(comm|dist|train)$" AND engines)
@@ -74,7 +90,19 @@ foreach(room IN LISTS test_rooms)
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     PROPERTIES TIMEOUT 300 LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
       ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
+  if(room MATCHES "^(eager|train)$")
+    gtest_discover_tests(test_${room}
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 60
+      TEST_PREFIX ${room}@fake/
+      TEST_FILTER "-*Slow*"
+      TEST_LIST ${room}_on_fake_device
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+      PROPERTIES TIMEOUT 300 LABELS fake-device ENVIRONMENT ESPALIER_DEVICE=fake)
+  endif()
 endforeach()
+# Read behind the lists of tests that it names.
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_BINARY_DIR}/generated/fake_device_tests.cmake)
 
 # Programs of their own, since they replace functions of the C library, as sanitizers do: test_calls counts
 # allocations and locks.
@@ -93,6 +121,6 @@ if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
   target_link_libraries(test_kills PRIVATE GTest::gtest)
   target_compile_options(test_kills PRIVATE ${test_flags})
   target_precompile_headers(test_kills REUSE_FROM test_pch)
-  gtest_discover_tests(test_kills DISCOVERY_MODE PRE_TEST TEST_PREFIX kills/
+  gtest_discover_tests(test_kills DISCOVERY_MODE PRE_TEST TEST_PREFIX kills/ WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     PROPERTIES TIMEOUT 300 LABELS kills ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
 endif()
