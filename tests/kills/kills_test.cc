@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "espalier/espalier.h"
+#include "pjrt/plugin_test.h"
 
 namespace espalier {
 namespace {
@@ -24,6 +25,7 @@ namespace {
 constexpr int kKills = 200, kKillsInAWrite = 30;
 constexpr const char* kCheckpoint = "run.checkpoint";
 constexpr const char* kResult = "result";
+constexpr const char* kWeights = "weights";  // those that are trained, f32
 
 // Weights that make the checkpoint large, and its writing slow beside 20 steps.
 struct Ballast final : Layer {
@@ -34,7 +36,9 @@ struct Ballast final : Layer {
 
 // What the killed program does: trains with dropout, batch statistics, a falling rate and a checkpoint every
 // 20 steps, says on standard output when the run begins, and leaves all bits of the end in `folder`/result.
-int train(const std::string& folder) {
+// On `device`, a plugin's file, or here; `epochs` of 33 steps.
+int train(const std::string& folder, const std::string& device, int epochs) {
+  const DeviceScope there(device);
   set_seed(5);
   Generator random(1);
   const Tensor x = random.normal({33 * 16, 20});
@@ -48,7 +52,7 @@ int train(const std::string& folder) {
   }});
   const auto history = model.fit(
       x, y,
-      {.epochs = 24,
+      {.epochs = epochs,
        .batch_size = 16,
        .validation_split = 0.1,
        .callbacks = {say, BackupAndRestore({.path = folder + "/" + kCheckpoint, .save_freq = 20}),
@@ -67,6 +71,13 @@ int train(const std::string& folder) {
     out.write(static_cast<const char*>(value.bytes()), static_cast<std::streamsize>(value.type().bytes()));
   }
   out.close();
+  std::ofstream weights(folder + "/" + kWeights, std::ios::binary);
+  for (const Variable& variable : model.trainable_variables()) {
+    const Tensor value = variable.read();
+    weights.write(static_cast<const char*>(value.bytes()),
+                  static_cast<std::streamsize>(value.type().bytes()));
+  }
+  weights.close();
   std::filesystem::rename(folder + "/" + kResult + ".new", folder + "/" + kResult);
   return 0;
 }
@@ -74,13 +85,15 @@ int train(const std::string& folder) {
 // This program once more, as the one that trains.
 class Child {
  public:
-  explicit Child(const std::string& folder) {
+  explicit Child(const std::string& folder, const std::string& device = "cpu", int epochs = 24) {
+    const std::string count = std::to_string(epochs);
     int pipe_ends[2];
     if (::pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
     process_ = ::fork();
     if (process_ == 0) {
       ::dup2(pipe_ends[1], STDOUT_FILENO);
-      ::execl("/proc/self/exe", "test_kills", "--train", folder.c_str(), nullptr);
+      ::execl("/proc/self/exe", "test_kills", "--train", folder.c_str(), device.c_str(), count.c_str(),
+              nullptr);
       ::_exit(127);
     }
     ::close(pipe_ends[1]);
@@ -176,11 +189,78 @@ TEST(Kills, SlowATwoHundredFoldKilledRunEndsInTheSameBits) {
   EXPECT_GT(ended, 3);
 }
 
+// Trains in `folder` on `device`, killed at some instant of so many microseconds behind the run's begin, and
+// then on `next` until it has ended without a kill. Whether it was killed.
+bool killed_and_gone_on(const Folder& folder, const std::string& device, const std::string& next, int epochs,
+                        uint64_t instant) {
+  const Child child(folder.path, device, epochs);
+  if (!child.wait_for_begin()) return false;
+  std::this_thread::sleep_for(std::chrono::microseconds(instant));
+  child.kill();
+  const bool killed = WIFSIGNALED(child.wait());
+  if (killed) {
+    const Child last(folder.path, next, epochs);
+    EXPECT_EQ(last.wait(), 0);
+  }
+  return killed;
+}
+
+std::vector<float> floats_of(const std::string& path) {
+  const std::string bytes = bytes_of(path);
+  std::vector<float> out(bytes.size() / sizeof(float));
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(float));
+  return out;
+}
+
+// On the device: the same bits. Gone on with here: what sums in another order make of the steps behind the
+// kill.
+TEST(Kills, SlowARunOnADeviceIsKilledTwentyTimes) {
+  ESPALIER_NEEDS_PLUGIN();
+  using std::chrono::steady_clock;
+  const std::string device = pjrt::test_plugin();
+  constexpr int kDeviceKills = 20, kEpochs = 4;
+  const Folder whole("kills_device_whole");
+  const Child reference(whole.path, device, kEpochs);
+  ASSERT_TRUE(reference.wait_for_begin());
+  const auto begin = steady_clock::now();
+  ASSERT_EQ(reference.wait(), 0);
+  const auto duration = std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
+  const std::string wanted = bytes_of(whole.file(kResult));
+  const std::vector<float> weights = floats_of(whole.file(kWeights));
+  ASSERT_GT(weights.size(), 700u);
+  const float most = std::abs(*std::ranges::max_element(weights, {}, [](float x) { return std::abs(x); }));
+
+  std::mt19937_64 random(13);
+  double apart = 0;
+  int killed = 0, elsewhere = 0;
+  for (int i = 0; killed < kDeviceKills && i < 4 * kDeviceKills; ++i) {
+    const Folder folder("kills_device_run");
+    const bool here = killed % 4 == 3;
+    const uint64_t instant = random() % static_cast<uint64_t>(duration.count());
+    if (!killed_and_gone_on(folder, device, here ? "cpu" : device, kEpochs, instant)) continue;
+    ++killed;
+    if (!here) {
+      ASSERT_TRUE(bytes_of(folder.file(kResult)) == wanted) << "after " << killed << " kills";
+      continue;
+    }
+    ++elsewhere;
+    const std::vector<float> got = floats_of(folder.file(kWeights));
+    ASSERT_EQ(got.size(), weights.size());
+    for (size_t k = 0; k < got.size(); ++k)
+      apart = std::max(apart, static_cast<double>(std::abs(got[k] - weights[k]) / most));
+  }
+  std::printf("%d kills on a device; %d runs gone on with here, within %.1e of its weights\n", killed,
+              elsewhere, apart);
+  EXPECT_EQ(killed, kDeviceKills);
+  EXPECT_LE(apart, 1e-4);
+}
+
 }  // namespace
 }  // namespace espalier
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--train") == 0) return espalier::train(argv[2]);
+  if (argc == 5 && std::strcmp(argv[1], "--train") == 0)
+    return espalier::train(argv[2], argv[3], std::atoi(argv[4]));
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
