@@ -219,6 +219,9 @@ TEST(Kills, SlowARunOnADeviceIsKilledTwentyTimes) {
   using std::chrono::steady_clock;
   const std::string device = pjrt::test_plugin();
   constexpr int kDeviceKills = 20, kEpochs = 4;
+  // Each start would compile for longer than it trains.
+  const Folder programs("kills_programs");
+  ::setenv("ESPALIER_CACHE", programs.path.c_str(), 1);
   const Folder whole("kills_device_whole");
   const Child reference(whole.path, device, kEpochs);
   ASSERT_TRUE(reference.wait_for_begin());
