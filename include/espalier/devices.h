@@ -68,7 +68,7 @@ class DeviceScope {
  public:
   // "cpu", a name of list_physical_devices(), "gpu" for "gpu:0", or a plugin's file. The device's client is
   // created when it is first asked for. Raises DeviceError[device.unknown], [device.plugin], [device.client],
-  // which say what is missing.
+  // which say what is missing, [device.forked] in a child of a process that has used it.
   explicit DeviceScope(const std::string& name, const std::vector<std::string>& plugins = {},
                        Location at = Location::here());
   ~DeviceScope();

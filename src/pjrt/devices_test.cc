@@ -1,5 +1,8 @@
 #include "espalier/devices.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -93,6 +96,23 @@ TEST_F(DevicesByName, OptionsOutsideOfTheirRangeAreRefused) {
   EXPECT_EQ(rule_of([] { set_visible_devices({}); }), "device.visible");
   EXPECT_EQ(rule_of([] { set_visible_devices({"xla-cpu:0"}); }), "device.visible");
   EXPECT_EQ(rule_of([] { set_matmul_precision("exact"); }), "device.precision");
+}
+
+TEST_F(DevicesByName, AForkedChildIsRefused) {
+  to(Tensor::scalar(1.0f), "xla-cpu");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int said = 1;
+    try {
+      pjrt::open_device("xla-cpu");
+    } catch (const DeviceError& error) {
+      said = error.rule() == "device.forked" ? 0 : 2;
+    }
+    ::_exit(said);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // TensorFlow's rule.

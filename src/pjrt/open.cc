@@ -1,5 +1,7 @@
 #include "pjrt/open.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -15,6 +17,7 @@ struct OpenClients {
     std::string name;
     ClientOptions options;
     ClientPtr client;
+    pid_t process = ::getpid();
   };
   std::mutex mutex;
   std::map<const Plugin*, One> clients;
@@ -58,6 +61,11 @@ DevicePtr open_device(const std::string& name, const std::vector<std::string>& p
     const ClientPtr client = Client::create(plugin, found.plugin.name, found.plugin.kind, options);
     it = all.clients.emplace(&plugin, OpenClients::One{found.plugin.name, options, client}).first;
   }
+  // Its threads are not those of a child.
+  if (it->second.process != ::getpid())
+    throw DeviceError("device.forked",
+                      cat("this process was forked by one that had used ", found.plugin.name),
+                      "fork before the first use of a device, or start a program anew (exec)");
   const ClientPtr& client = it->second.client;
   if (found.number >= client->size())
     throw DeviceError("device.unknown", cat("there is no device \"", name, "\": ", found.plugin.name, " has ",
@@ -88,6 +96,7 @@ std::vector<DevicePtr> open_devices() {
   const std::lock_guard<std::mutex> lock(all.mutex);
   std::vector<DevicePtr> out;
   for (const auto& [plugin, one] : all.clients) {
+    if (one.process != ::getpid()) continue;
     for (size_t i = 0; i < one.client->size(); ++i) out.push_back(one.client->device(i));
   }
   return out;
