@@ -9,7 +9,7 @@ FUZZ_RUNS ?= 1000000
 JUNIT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours format asan tsan fuzz clang isa nightly clean
+.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours format asan tsan fuzz clang isa plugins nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -92,7 +92,12 @@ isa: build/release/build.ninja  ## the tests of the core under each lower instru
 	cmake --build build/release -j $(JOBS)
 	@set -e; for isa in portable avx2 avx512; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
 
-nightly: clang asan isa neighbours tsan fuzz prove  ## what .ci/run has no time for
+plugins: build/release/build.ninja  ## ops and training steps by other plugins, and by the compilers of an H100 and a TPU v5e
+	@scripts/bootstrap pjrt
+	cmake --build build/release -j $(JOBS) --target test_ops test_pjrt test_tests
+	scripts/check-plugins build/release
+
+nightly: clang asan isa plugins neighbours tsan fuzz prove  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build

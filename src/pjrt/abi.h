@@ -28,6 +28,7 @@ struct AbiBuffer;
 struct AbiExecutable;        // what was compiled
 struct AbiLoadedExecutable;  // and is ready to run
 struct AbiSerialized;
+struct AbiTopology;  // devices that are described, and need not be there
 
 struct AbiTable {
   Head head;
@@ -314,6 +315,30 @@ struct BufferToHost {
   void* to = nullptr;
   size_t size = 0;
   AbiEvent* done = nullptr;
+};
+struct TopologyCreate {
+  static constexpr size_t kSlot = 82;
+  Head head = {};
+  const char* name = nullptr;
+  size_t name_size = 0;
+  const NamedValue* options = nullptr;
+  size_t option_count = 0;
+  AbiTopology* topology = nullptr;
+};
+struct TopologyDestroy {
+  static constexpr size_t kSlot = 83;
+  Head head = {};
+  AbiTopology* topology = nullptr;
+};
+struct TopologyCompile {
+  static constexpr size_t kSlot = 89;
+  Head head = {};
+  const AbiTopology* topology = nullptr;
+  const Program* program = nullptr;
+  const char* options = nullptr;
+  size_t options_size = 0;
+  AbiClient* client = nullptr;  // null where the devices are not there
+  AbiExecutable* executable = nullptr;
 };
 struct ExecutableMemoryStats {
   static constexpr size_t kSlot = 96;

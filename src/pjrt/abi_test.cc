@@ -140,6 +140,15 @@ TEST(PjrtAbi, CallsHaveTheHeadersPlacesAndLayouts) {
       "Buffer_ToHostBuffer",
       {offsetof(BufferToHost, buffer), offsetof(BufferToHost, layout), offsetof(BufferToHost, to),
        offsetof(BufferToHost, size), offsetof(BufferToHost, done)});
+  expect_call<TopologyCreate>(
+      "TopologyDescription_Create",
+      {offsetof(TopologyCreate, name), offsetof(TopologyCreate, name_size), offsetof(TopologyCreate, options),
+       offsetof(TopologyCreate, option_count), offsetof(TopologyCreate, topology)});
+  expect_call<TopologyDestroy>("TopologyDescription_Destroy", {offsetof(TopologyDestroy, topology)});
+  expect_call<TopologyCompile>("Compile",
+                               {offsetof(TopologyCompile, topology), offsetof(TopologyCompile, program),
+                                offsetof(TopologyCompile, options), offsetof(TopologyCompile, options_size),
+                                offsetof(TopologyCompile, client), offsetof(TopologyCompile, executable)});
   expect_call<ExecutableMemoryStats>(
       "Executable_GetCompiledMemoryStats",
       {offsetof(ExecutableMemoryStats, executable), offsetof(ExecutableMemoryStats, code),

@@ -1,0 +1,45 @@
+// A plugin's compiler without its devices: what it says of a program that is compiled for hardware elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/device.h"
+#include "pjrt/plugin.h"
+
+namespace espalier::pjrt {
+
+// Bytes of a compiled program: on the device where nothing else is said.
+struct Compiled {
+  int64_t arguments = 0, outputs = 0;
+  int64_t aliases = 0;  // of outputs that take the memory of arguments
+  int64_t temporary = 0;
+  size_t serialized = 0;  // of the code, as it is kept on disk
+};
+
+// Safe from several threads.
+class Compiler {
+ public:
+  // Names and texts, as "target_config".
+  using Options = std::vector<std::pair<std::string, std::string>>;
+  // `topology` describes the devices in the plugin's words: "v5e:1x1". Raises DeviceError[device.topology]
+  // with the plugin's, where it does not know them, or cannot describe devices at all.
+  Compiler(const Plugin& plugin, const std::string& topology, const Options& options = {});
+  ~Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  // For one device of the topology. Raises DeviceError[device.call], [device.memory], [device.unsupported]
+  // with what the compiler says against the program, and UnsupportedError[device.program] (program_text.h).
+  Compiled compile(const Graph& graph, std::span<const Alias> aliases = {}) const;
+
+ private:
+  const Plugin& plugin_;
+  AbiTopology* topology_ = nullptr;
+};
+
+}  // namespace espalier::pjrt
