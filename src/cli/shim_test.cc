@@ -99,11 +99,12 @@ struct ShimFaults : FolderTest {
 };
 
 // The client lives as long as the process, and so do the two numbers that layers draw from, which training
-// moves to the device.
+// moves to the device, and the ends of the last two runs.
 void expect_no_leak(const nlohmann::json& report, const std::string& verb) {
   ASSERT_TRUE(report.is_object());
   for (const auto& [object, count] : report.at("living").items())
     EXPECT_LE(count.get<int>(), object == "clients"                      ? 1
+                                : object == "events"                     ? 2
                                 : object == "buffers" && verb == "train" ? 2
                                                                          : 0)
         << report;
@@ -153,9 +154,9 @@ TEST_F(ShimFaults, SlowEachIsOneSentenceOrNoneAtAll) {
     }
     EXPECT_EQ(got.outcome.output, wanted[verb].outcome.output);
     EXPECT_TRUE(got.model.at("weights.safetensors") == wanted[verb].model.at("weights.safetensors"));
-    // No call is one too many but those that give back.
+    // No call is one too many but those that give back, and the wait for a run whose results nobody needs.
     if (fault.kind == "refuse" || fault.kind == "memory" || fault.kind == "throws") {
-      EXPECT_TRUE(struck.empty() || struck == "destroy") << struck;
+      EXPECT_TRUE(struck.empty() || struck == "destroy" || struck == "await") << struck;
     }
   }
   if (faults >= 24) {

@@ -39,6 +39,7 @@ ClientDevice::ClientDevice(Client& client, AbiDevice* device, std::string name)
     : client_(client), device_(device), name_(std::move(name)) {
   DeviceGetDescription description{.device = device};
   client.plugin().call(description, "describe its device");
+  client.plugin().require(description.description, "description", "describe its device");
   DescriptionKind kind{.description = description.description};
   client.plugin().call(kind, "say its device's kind");
   if (kind.kind) kind_.assign(kind.kind, kind.kind_size);
@@ -101,6 +102,7 @@ void ClientDevice::note_estimate(AbiLoadedExecutable* loaded) {
   LoadedGetExecutable get{.loaded = loaded};
   try {
     plugin.call(get, "describe a program");
+    plugin.require(get.executable, "executable", "describe a program");
     ExecutableMemoryStats stats{.executable = get.executable};
     plugin.call(stats, "say what a program takes");
     const int64_t bytes = stats.arguments + stats.outputs - stats.aliases + stats.temporary;
@@ -171,6 +173,7 @@ std::string ClientDevice::serialized(AbiLoadedExecutable* loaded) const {
   std::string out;
   try {
     plugin.call(get, "describe a program");
+    plugin.require(get.executable, "executable", "describe a program");
     ExecutableSerialize arguments{.executable = get.executable};
     plugin.call(arguments, "serialize a program");
     if (arguments.data) out.assign(arguments.data, arguments.size);
