@@ -1,7 +1,6 @@
-#include <algorithm>
-
 #include "eager/single_ops.h"
 #include "ir/device.h"
+#include "ir/remote_tensors.h"
 #include "runtime/execute.h"
 
 namespace espalier {
@@ -10,11 +9,20 @@ namespace {
 class EagerSink final : public Sink {
  public:
   std::vector<Tensor> emit(const Call& call) override {
+    if (!has_remote_tensors.load(std::memory_order_relaxed)) return execute(call, RunContext::current());
+    return emit_by_place(call);
+  }
+
+ private:
+  static std::vector<Tensor> emit_by_place(const Call& call) {
+    bool all_move = true;
     for (const Tensor& input : call.inputs) {
-      if (input.node()->remote()) return execute_there(call, input.node()->remote()->device());
+      const TensorNode& node = *input.node();
+      if (node.remote()) return execute_there(call, node.remote()->device());
+      all_move = all_move && node.moves();
     }
     std::vector<Tensor> out = execute(call, RunContext::current());
-    if (std::ranges::all_of(call.inputs, [](const Tensor& input) { return input.node()->moves(); })) {
+    if (all_move) {
       for (const Tensor& result : out) result.node()->let_move();
     }
     return out;

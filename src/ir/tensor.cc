@@ -7,6 +7,7 @@
 #include "base/shortest.h"
 #include "ir/device.h"
 #include "ir/op.h"
+#include "ir/remote_tensors.h"
 #include "ir/sink.h"
 
 namespace espalier {
@@ -47,6 +48,7 @@ const Literal& TensorNode::made_dense() const {
 }
 
 Tensor make_remote(RemoteArrayPtr array) {
+  has_remote_tensors.store(true, std::memory_order_relaxed);
   TensorType type = array->type();
   return Tensor(
       std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>(), std::move(type), std::move(array)));
@@ -54,6 +56,7 @@ Tensor make_remote(RemoteArrayPtr array) {
 
 Tensor make_remote(const Literal& value, Device& device) {
   constexpr size_t kKnownBytes = 1024;
+  has_remote_tensors.store(true, std::memory_order_relaxed);
   RemoteArrayPtr array = device.upload(value);
   if (value.type().bytes() > kKnownBytes) return make_remote(std::move(array));
   return Tensor(

@@ -222,6 +222,10 @@ TEST(Kills, SlowARunOnADeviceIsKilledTwentyTimes) {
   // Each start would compile for longer than it trains.
   const Folder programs("kills_programs");
   ::setenv("ESPALIER_CACHE", programs.path.c_str(), 1);
+  {
+    const Folder first("kills_device_first");
+    EXPECT_EQ(Child(first.path, device, kEpochs).wait(), 0);
+  }
   const Folder whole("kills_device_whole");
   const Child reference(whole.path, device, kEpochs);
   ASSERT_TRUE(reference.wait_for_begin());
