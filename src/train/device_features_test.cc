@@ -263,7 +263,7 @@ TEST_P(FeaturesOnDevice, SlowEachStepIsTheCpus) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Device, FeaturesOnDevice, testing::ValuesIn(device_features()),
+INSTANTIATE_TEST_SUITE_P(, FeaturesOnDevice, testing::ValuesIn(device_features()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

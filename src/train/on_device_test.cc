@@ -42,7 +42,7 @@ constexpr NotOnDevice kNotOnDevice[] = {
     {"Strategies.WhatAUserHasReadStaysAsItWas", kReplicas},
     {"Strategies.WorkersTrainAsMirroredBitForBit", kReplicas},
     {"StrategyFailures.AStepThatIsNotFiniteOnOneDeviceChangesNothing", kReplicas},
-    {"Device/FeaturesOnDevice.*", kOwn},
+    {"FeaturesOnDevice.*", kOwn},
     {"RowsOnDevice.*", kOwn},
     {"TrainOnDevice.*", kOwn},
     {"TrainingFences.AStepThatFailsChangesNothing", kLate},
