@@ -2,9 +2,8 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
-#include "ir/builder.h"
 #include "ir/op.h"
-#include "passes/pass.h"
+#include "runtime/execute.h"
 
 namespace espalier {
 namespace {
@@ -35,18 +34,8 @@ std::vector<RemoteArrayPtr> operands_there(const Call& call, Device& device) {
   return out;
 }
 
-GraphPtr graph_of(const Call& call) {
-  GraphBuilder builder(std::string(call.op.name));
-  const SinkScope scope(builder);
-  std::vector<Tensor> arguments;
-  for (const Tensor& input : call.inputs) arguments.push_back(builder.argument("x", input.type()));
-  for (const Tensor& result : emit_all(call.op, call.attributes, arguments, call.regions))
-    builder.result("y", result);
-  return builder.finish();
-}
-
 std::shared_ptr<const DeviceProgram> program_there(const Call& call, Device& device) {
-  const GraphPtr graph = graph_of(call);
+  const GraphPtr graph = graph_of(call, std::string(call.op.name));
   const uint64_t hash = graph->content_hash() * 4 + static_cast<uint64_t>(matmul_precision());
   SingleOps& ops = device.single_ops;
   const std::lock_guard<std::mutex> lock(ops.mutex);

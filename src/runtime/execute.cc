@@ -16,19 +16,9 @@ namespace espalier {
 namespace {
 
 std::vector<Literal> run_plan(const Call& call, const RunContext& context) {
-  GraphBuilder builder;
   std::vector<Literal> inputs;
-  {
-    SinkScope scope(builder);
-    std::vector<Tensor> arguments;
-    for (const Tensor& input : call.inputs) {
-      arguments.push_back(builder.argument("x", input.type()));
-      inputs.push_back(input.node()->literal());
-    }
-    for (const Tensor& result : emit_all(call.op, call.attributes, arguments, call.regions))
-      builder.result("y", result);
-  }
-  return run(*compile(builder.finish()), inputs, context);
+  for (const Tensor& input : call.inputs) inputs.push_back(input.node()->literal());
+  return run(*compile(graph_of(call)), inputs, context);
 }
 
 std::vector<Tensor> concrete(std::vector<Literal> literals) {
@@ -147,6 +137,16 @@ std::vector<Tensor> execute(const Call& call, const RunContext& context) {
     return concrete(run_plan(call, context));
   if (all_concrete && call.op.eval && &call.op != &op_constant) return run_body(call, context);
   return concrete(evaluate(call, context));
+}
+
+GraphPtr graph_of(const Call& call, std::string name) {
+  GraphBuilder builder(std::move(name));
+  const SinkScope scope(builder);
+  std::vector<Tensor> arguments;
+  for (const Tensor& input : call.inputs) arguments.push_back(builder.argument("x", input.type()));
+  for (const Tensor& result : emit_all(call.op, call.attributes, arguments, call.regions))
+    builder.result("y", result);
+  return builder.finish();
 }
 
 }  // namespace espalier

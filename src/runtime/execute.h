@@ -1,6 +1,9 @@
 // One call at once: what eager code runs on.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "espalier/run_context.h"
 #include "ir/sink.h"
 
@@ -10,5 +13,8 @@ namespace espalier {
 // there is more inside (regions, a composite without a body of its own); by the reference body otherwise.
 // Raises StateError[trace.ended] for a symbolic input, RunError[run.failed] where a fallible op failed.
 std::vector<Tensor> execute(const Call& call, const RunContext& context);
+
+// The call as a graph: an argument an input, a result an output.
+GraphPtr graph_of(const Call& call, std::string name = "main");
 
 }  // namespace espalier
