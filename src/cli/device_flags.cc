@@ -14,10 +14,10 @@ const std::string& with_options(const DevicePlan& plan) {
   if (plan.is_cpu()) return plan.name;
   set_matmul_precision(plan.matmul_precision);
   const std::string client = pjrt::find_device(plan.name, plan.plugins).plugin.name;
-  pjrt::ClientOptions options = pjrt::client_options(client);
-  options.memory_grows = options.memory_grows || plan.memory_growth;
-  if (plan.memory_fraction > 0) options.memory_fraction = plan.memory_fraction;
-  pjrt::set_client_options(client, options);
+  pjrt::change_client_options(client, [&](pjrt::ClientOptions& options) {
+    options.memory_grows = options.memory_grows || plan.memory_growth;
+    if (plan.memory_fraction > 0) options.memory_fraction = plan.memory_fraction;
+  });
   return plan.name;
 }
 

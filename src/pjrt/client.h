@@ -1,7 +1,6 @@
 // A plugin's client: the devices of one plugin in this process.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

@@ -71,10 +71,8 @@ std::vector<PhysicalDevice> list_physical_devices(const std::string& kind) {
 
 void set_memory_growth(const std::string& device, bool grows) {
   if (device == kCpu) return;
-  const std::string client = client_of(device);
-  pjrt::ClientOptions options = pjrt::client_options(client);
-  options.memory_grows = grows;
-  pjrt::set_client_options(client, options);
+  pjrt::change_client_options(client_of(device),
+                              [&](pjrt::ClientOptions& options) { options.memory_grows = grows; });
 }
 
 void set_memory_fraction(const std::string& device, double fraction) {
@@ -82,10 +80,8 @@ void set_memory_fraction(const std::string& device, double fraction) {
   if (!(fraction > 0 && fraction <= 1))
     throw ValueError("device.limit",
                      cat("a fraction of a device's memory lies above 0 and is 1 at most, got ", fraction));
-  const std::string client = client_of(device);
-  pjrt::ClientOptions options = pjrt::client_options(client);
-  options.memory_fraction = fraction;
-  pjrt::set_client_options(client, options);
+  pjrt::change_client_options(client_of(device),
+                              [&](pjrt::ClientOptions& options) { options.memory_fraction = fraction; });
 }
 
 void set_memory_limit(const std::string& device, int64_t bytes) {
@@ -120,9 +116,7 @@ void set_visible_devices(const std::vector<std::string>& devices) {
     client = found.plugin.name;
     numbers.push_back(number);
   }
-  pjrt::ClientOptions options = pjrt::client_options(client);
-  options.visible = std::move(numbers);
-  pjrt::set_client_options(client, options);
+  pjrt::change_client_options(client, [&](pjrt::ClientOptions& options) { options.visible = numbers; });
 }
 
 MemoryInfo memory_info(const std::string& device) {

@@ -79,9 +79,11 @@ ClientOptions client_options(const std::string& name) {
   return all.options_of(name);
 }
 
-void set_client_options(const std::string& name, const ClientOptions& options) {
+void change_client_options(const std::string& name, const std::function<void(ClientOptions&)>& change) {
   OpenClients& all = OpenClients::of_process();
   const std::lock_guard<std::mutex> lock(all.mutex);
+  ClientOptions options = all.options_of(name);
+  change(options);
   for (const auto& [plugin, one] : all.clients) {
     if (one.name == name && !(one.options == options))
       throw StateError("device.begun",

@@ -1,6 +1,7 @@
 // Devices by the names that people use.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +20,8 @@ DevicePtr open_device(const std::string& name, const std::vector<std::string>& p
 // TF_FORCE_GPU_ALLOW_GROWTH of "true" or "false" comes before memory_grows, as TensorFlow has it;
 // ESPALIER_XLA_CPU_DEVICES gives cpu_devices.
 ClientOptions client_options(const std::string& name);
-// Raises StateError[device.begun] where such a client exists and has others.
-void set_client_options(const std::string& name, const ClientOptions& options);
+// Raises StateError[device.begun] where such a client exists and has others then.
+void change_client_options(const std::string& name, const std::function<void(ClientOptions&)>& change);
 
 // Devices that were opened.
 std::vector<DevicePtr> open_devices();
