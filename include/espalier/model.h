@@ -100,7 +100,7 @@ class Callback {
   // 16 bits. Such layers are better made with .dtype = "float32" under a policy that computes in less.
   virtual void on_note(const std::string&) {}
   // Logs of the epoch so far after its first step, every eighth from there, and the first one that makes its
-  // loss NaN or infinite; empty after the others.
+  // loss NaN or infinite; empty after the others. On a device two steps later.
   virtual void on_batch_end(int64_t, const Logs&) {}
   // Whether it is to be told of rows.
   virtual bool wants_rows() const { return false; }

@@ -118,16 +118,27 @@ class OneDevice : public Strategy {
 };
 
 struct MirroredOptions {
-  int devices = 0;  // of the processor: pools of threads. 0: as many as it has cores for this process
+  // On this CPU pools of threads; 0: as many as it has cores for this process. Under a DeviceScope devices of
+  // its plugin, from its device on; 0: all of those.
+  int devices = 0;
+  // Devices of one plugin by their names (devices.h), instead: "gpu:0", "gpu:2".
+  std::vector<std::string> device_names = {};
   // Bytes of gradients that devices add up at a time: first, then.
   size_t first_bucket = size_t{1} << 20, bucket = size_t{25} << 20;
+  // Of devices of a plugin: every so many steps of fit, and behind the last, they compare a hash of each
+  // variable, and fit raises RunError[strategy.audit], which names variable and device, where one differs. 0:
+  // never.
+  int64_t audit_steps = 100;
 };
 
-// Several devices of this process, each with its part of every batch; variables are kept once. A device is a
-// pool of threads that is its own: all threads of the process (threads.h), shared out equally.
+// Several devices of this process, each with its part of every batch. On this CPU a device is a pool of
+// threads that is its own: all threads of the process (threads.h), shared out equally; variables are kept
+// once. Devices of a plugin run one program, in whose collectives they meet, and each has its own copy of
+// every variable; a batch that does not go round is padded by rows of weight 0.
 class Mirrored : public Strategy {
  public:
-  // Raises ValueError[strategy.devices] unless there are 0 to 256.
+  // Raises ValueError[strategy.devices] unless there are 0 to 256, [device.several] for devices of a plugin
+  // that cannot train together, and what a DeviceScope raises.
   explicit Mirrored(MirroredOptions options = {}, Location at = Location::here());
 };
 

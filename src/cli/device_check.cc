@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/find_named.h"
@@ -37,18 +38,10 @@ std::vector<double> numbers_of(const Variable& variable) {
 }
 
 void compare(const Variable& here, const Variable& there, CheckedSteps& out) {
-  const std::vector<double> wanted = numbers_of(here), got = numbers_of(there);
-  double most = kLeast, apart = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    most = std::max(most, std::abs(wanted[i]));
-    // NaN is far from everything.
-    const double by = std::abs(got[i] - wanted[i]);
-    if (!(by <= apart)) apart = by;
-  }
-  if (!(apart / most <= out.distance)) {
-    out.distance = apart / most;
-    out.variable = here.path();
-  }
+  const double apart = distance_of(numbers_of(there), numbers_of(here));
+  if (apart <= out.distance) return;
+  out.distance = apart;
+  out.variable = here.path();
 }
 
 void run_both(const Workload& workload, const DevicePlan& device, CheckedSteps& out) {
@@ -77,6 +70,16 @@ void run_both(const Workload& workload, const DevicePlan& device, CheckedSteps& 
 }
 
 }  // namespace
+
+double distance_of(std::span<const double> got, std::span<const double> wanted) {
+  double most = kLeast, apart = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    most = std::max(most, std::abs(wanted[i]));
+    const double by = std::abs(got[i] - wanted[i]);
+    apart = std::max(apart, std::isnan(by) ? std::numeric_limits<double>::infinity() : by);
+  }
+  return apart / most;
+}
 
 std::vector<CheckedSteps> check_steps(const DevicePlan& device, int steps,
                                       const std::function<void(const CheckedSteps&)>& tell) {

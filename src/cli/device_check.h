@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,9 @@ struct CheckedSteps {
 // cannot be used at all.
 std::vector<CheckedSteps> check_steps(const DevicePlan& device, int steps,
                                       const std::function<void(const CheckedSteps&)>& tell);
+
+// The largest distance of two numbers in one place, as a share of the largest wanted one, which counts as
+// 0.05 at least; infinity where one is NaN.
+double distance_of(std::span<const double> got, std::span<const double> wanted);
 
 }  // namespace espalier::cli

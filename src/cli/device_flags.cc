@@ -13,7 +13,7 @@ namespace {
 const std::string& with_options(const DevicePlan& plan) {
   if (plan.is_cpu()) return plan.name;
   set_matmul_precision(plan.matmul_precision);
-  const std::string client = pjrt::find_device(plan.name, plan.plugins).plugin.name;
+  const std::string client = pjrt::find_device(pjrt::single_devices(plan.name)[0], plan.plugins).plugin.name;
   pjrt::change_client_options(client, [&](pjrt::ClientOptions& options) {
     options.memory_grows = options.memory_grows || plan.memory_growth;
     if (plan.memory_fraction > 0) options.memory_fraction = plan.memory_fraction;
@@ -29,11 +29,11 @@ CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins) {
 }
 
 CLI::Option* add_device(CLI::App& verb, DevicePlan& flags) {
-  CLI::Option* const name =
-      verb.add_option(
-              "--device", flags.name,
-              "Where it runs: cpu, gpu, tpu, another that `espalier devices` lists, or a plugin's file")
-          ->option_text("NAME [cpu]");
+  CLI::Option* const name = verb.add_option("--device", flags.name,
+                                            "Where it runs: cpu, gpu, tpu, another that `espalier devices` "
+                                            "lists, or a plugin's file; gpu:0-3: "
+                                            "several, for --strategy mirrored")
+                                ->option_text("NAME [cpu]");
   add_plugins(verb, flags.plugins);
   verb.add_flag("--memory-growth", flags.memory_growth,
                 "Take a GPU's memory as it is needed, not most of it at once");
@@ -48,11 +48,17 @@ CLI::Option* add_device(CLI::App& verb, DevicePlan& flags) {
 }
 
 void take_device(const CLI::App& verb, const DevicePlan& flags, DevicePlan& plan) {
-  if (verb.count("--device")) plan.name = flags.name;
+  if (flags.name != DevicePlan().name || verb.count("--device")) plan.name = flags.name;
   if (verb.count("--plugin")) plan.plugins = flags.plugins;
   if (verb.count("--memory-growth")) plan.memory_growth = flags.memory_growth;
   if (verb.count("--memory-fraction")) plan.memory_fraction = flags.memory_fraction;
   if (verb.count("--matmul-precision")) plan.matmul_precision = flags.matmul_precision;
+}
+
+void add_device_words(const DevicePlan& plan, std::vector<std::string>& words) {
+  if (plan.is_cpu()) return;
+  words.insert(words.end(), {"--device", plan.name});
+  for (const std::string& plugin : plan.plugins) words.insert(words.end(), {"--plugin", plugin});
 }
 
 OnDevice::OnDevice(const DevicePlan& plan) : scope_(with_options(plan), plan.plugins) {}

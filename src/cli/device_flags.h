@@ -19,6 +19,9 @@ CLI::Option* add_device(CLI::App& verb, DevicePlan& flags);
 // Those that were given on the command line count more than the plan's.
 void take_device(const CLI::App& verb, const DevicePlan& flags, DevicePlan& plan);
 
+// --device and --plugin as they name it, behind a command that is suggested; none for this CPU.
+void add_device_words(const DevicePlan& plan, std::vector<std::string>& words);
+
 // While it lives, functions that this thread calls run on the device. Raises DeviceError where that cannot be
 // used, StateError[device.begun] where it is, with another share of its memory.
 class OnDevice {

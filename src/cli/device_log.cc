@@ -18,7 +18,8 @@ nlohmann::ordered_json json_of_work(const DeviceCounters& from, const DeviceCoun
 
 }  // namespace
 
-void DeviceLog::on_train_begin(const Run&) {
+void DeviceLog::on_train_begin(const Run& run) {
+  steps_ = run.steps_per_epoch;
   Device* const device = RunContext::current().device;
   name_ = device ? device->name() : "";
   steady_ = nullptr;
@@ -26,10 +27,11 @@ void DeviceLog::on_train_begin(const Run&) {
 }
 
 void DeviceLog::on_batch_end(int64_t step, const Logs&) {
-  // The loss is packed behind step 1, 9, ... and downloaded behind 3, 11, ...: between 6 and 7 neither is.
-  if (name_.empty() || !steady_.is_null()) return;
-  if (step % 8 == 6) before_ = device_counters(name_);
-  if (step % 8 == 7) steady_ = json_of_work(before_, device_counters(name_));
+  // The loss is packed behind step 1, 9, ... and downloaded behind 3, 11, ...: between 4 and 5 neither is.
+  // The last step of an epoch may have fewer rows, and others' weights.
+  if (name_.empty() || !steady_.is_null() || step == steps_) return;
+  if (step % 8 == 4) before_ = device_counters(name_);
+  if (step % 8 == 5) steady_ = json_of_work(before_, device_counters(name_));
 }
 
 nlohmann::ordered_json DeviceLog::json() const {

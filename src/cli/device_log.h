@@ -15,14 +15,18 @@ class DeviceLog final : public Callback {
   //  "uploaded_bytes": ..., "downloaded_bytes": ..., "peak_bytes": ..., "program_bytes": ..., "steady_step":
   //  {"executes": 1, ...}}:
   // since the run began, until now; steady_step: from the end of a step to that of the next one, where
-  // neither asked for the loss, null where no epoch had eight steps. null on this CPU.
+  // neither asked for the loss, null where no epoch had six steps. null on this CPU.
   nlohmann::ordered_json json() const;
+
+  // "gpu:0"; "" on this CPU, or before a run.
+  const std::string& name() const { return name_; }
 
   void on_train_begin(const Run&) override;
   void on_batch_end(int64_t step, const Logs& logs) override;
 
  private:
-  std::string name_;  // "" : this CPU
+  std::string name_;   // "" : this CPU
+  int64_t steps_ = 0;  // of an epoch; 0: not known
   DeviceCounters begin_, before_;
   nlohmann::ordered_json steady_;
 };

@@ -1,11 +1,15 @@
 // espalier train on a device, by a real PJRT plugin: what it says of the device, and programs kept on disk.
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <map>
 #include <random>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
+#include "cli/device_check.h"
+#include "cli/pictures_test.h"
 #include "cli/verb_test.h"
 #include "pjrt/plugin_test.h"
 
@@ -135,6 +139,75 @@ TEST_F(DeviceTrain, SlowADeviceIsCheckedAgainstTheCpu) {
     EXPECT_LE(check.at("distance").get<double>(), check.at("allowed").get<double>()) << check;
     EXPECT_GT(check.at("distance").get<double>(), 0) << "as if it were the CPU: " << check;
   }
+}
+
+TEST(DeviceCheck, NaNIsFarFromEverything) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> wanted{1, 2, 4};
+  EXPECT_EQ(distance_of(std::vector<double>{1, 2, 4}, wanted), 0);
+  EXPECT_EQ(distance_of(std::vector<double>{1, 3, 4}, wanted), 0.25);
+  EXPECT_GT(distance_of(std::vector<double>{nan, 2, 4}, wanted), 1e300);
+  EXPECT_GT(distance_of(std::vector<double>{1, 2, nan}, wanted), 1e300);
+  EXPECT_NEAR(distance_of(std::vector<double>{0.01}, std::vector<double>{0}), 0.2, 1e-12);
+}
+
+// Under a strategy: one program on each, which meet in its sums.
+TEST_F(DeviceTrain, SlowSeveralDevicesTrainAsOne) {
+  const auto one = train("one", there());
+  const std::string plugin = cat("--plugin ", pjrt::test_plugin()), four = "ESPALIER_XLA_CPU_DEVICES=4";
+  for (const std::string& words : {cat("--devices xla-cpu:0,xla-cpu:2 ", plugin),
+                                   cat("--device xla-cpu --strategy mirrored --devices 2 ", plugin)}) {
+    SCOPED_TRACE(words);
+    const auto two = train("two", cat(words, " --force"), four);
+    EXPECT_EQ(two.at("device").at("name"), words.starts_with("--devices") ? "xla-cpu:0,2" : "xla-cpu:0-1");
+    EXPECT_EQ(two.at("device").at("steady_step").at("executes"), 1);
+    EXPECT_EQ(two.at("device").at("steady_step").at("uploads"), 4);
+    EXPECT_EQ(two.at("device").at("steady_step").at("downloads"), 0);
+    EXPECT_NEAR(two.at("test").at("log_loss").get<double>(), one.at("test").at("log_loss").get<double>(),
+                1e-5);
+  }
+  const auto call = [&](const std::string& words) {
+    return call_shell(cat(four, " ESPALIER_CACHE=", path("cache"), " ", build_folder(), "/espalier ", words));
+  };
+  const std::string judged = cat(path("one"), " ", path("rows.csv"), " --json ");
+  const Outcome here = call(cat("evaluate ", judged)),
+                far = call(cat("evaluate ", judged, "--device xla-cpu:1-3 --strategy mirrored ", plugin));
+  ASSERT_EQ(far.code, 0) << far.error;
+  EXPECT_EQ(nlohmann::json::parse(far.output).at("accuracy"),
+            nlohmann::json::parse(here.output).at("accuracy"));
+  const std::string again =
+      cat("train --data ", path("rows.csv"), " --label label --model ", path("no"), " ", plugin);
+  for (const auto& [words, rule] : std::map<std::string, std::string>{
+           {" --device xla-cpu:0-1", "distribute.devices"},
+           {" --devices xla-cpu:0,xla-cpu:0", "device.several"},
+           {" --devices xla-cpu:0,zzz", "device.several"},
+           {" --device xla-cpu --strategy mirrored --devices 5", "device.several"}}) {
+    const Outcome refused = call(again + words);
+    EXPECT_EQ(refused.code, 2) << words;
+    EXPECT_NE(refused.error.find(cat("[", rule, "]")), std::string::npos) << words << refused.error;
+  }
+  const Outcome workers = call(cat("launch -n 2 -- ", build_folder(), "/espalier ", again,
+                                   " --device xla-cpu --strategy multiworker"));
+  EXPECT_NE(workers.code, 0);
+  EXPECT_NE(workers.error.find("[device.strategy]"), std::string::npos) << workers.error;
+}
+
+struct DevicePictures : PicturesTest {};
+
+TEST_F(DevicePictures, SlowAreJudgedThere) {
+  ESPALIER_NEEDS_PLUGIN();
+  const std::string data = squares();
+  trained(data, model);
+  const std::vector<std::string> there{"--device", pjrt::test_plugin()};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), there.begin(), there.end());
+    return words;
+  };
+  const std::string one = folder + "/squares/red/00.jpg";
+  const auto here = json(add_predict, {model, one}), far = json(add_predict, with({model, one}));
+  EXPECT_EQ(far.dump().substr(0, 40), here.dump().substr(0, 40));
+  const auto judged = json(add_evaluate, {model, data}), judged_far = json(add_evaluate, with({model, data}));
+  EXPECT_EQ(judged_far.at("accuracy"), judged.at("accuracy")) << judged;
 }
 
 }  // namespace

@@ -117,7 +117,9 @@ void check_device(const DevicesFlags& flags) {
                               : "refused"});
     }
     flags.results.write(table.text(flags.results.terminal()));
-    flags.results.suggest({"bench", "mlp", "--device", flags.checked.name});
+    std::vector<std::string> next = {"bench", "mlp"};
+    add_device_words(flags.checked, next);
+    flags.results.suggest(next);
   }
   if (!passed) throw Exit{1};
 }
@@ -136,9 +138,13 @@ void add_devices(CLI::App& app) {
       ->check(number_from(int64_t{1}, 100000));
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
-  verb->callback([flags] {
+  verb->callback([flags, verb] {
     flags->checked.plugins = flags->plugins;
-    flags->checked.is_cpu() ? list_devices(*flags) : check_device(*flags);
+    if (!verb->count("--check")) return list_devices(*flags);
+    if (flags->checked.is_cpu())
+      throw ValueError("device.check", "cpu is what devices are checked against",
+                       "--check gpu, or another device");
+    check_device(*flags);
   });
 }
 

@@ -105,5 +105,28 @@ TEST_F(Devices, TheListSaysWhyAPluginCannotBeUsed) {
   EXPECT_NE(problem("begins").find("the driver is of yesterday"), std::string::npos);
 }
 
+TEST_F(Devices, WhatIsNamedAndNotThereIsRefused) {
+  expect_device_refused(call_command(cat(sum_on("xla-cpu"), " --plugin ", folder_, "/nope.so")),
+                        "/nope.so: it is no file");
+  expect_device_refused(call_shell(cat("ESPALIER_PJRT_PLUGINS=", folder_, "/nope.so ", build_folder(),
+                                       "/espalier ", sum_on("xla-cpu"))),
+                        cat("ESPALIER_PJRT_PLUGINS names ", folder_, "/nope.so, which is no file"));
+  expect_device_refused(call_command("devices --check cpu"), "cpu is what devices are checked against");
+}
+
+TEST_F(Devices, AFileHereNeedsNoFolder) {
+  ESPALIER_NEEDS_PLUGIN();
+  const std::string command = std::filesystem::absolute(build_folder() + "/espalier");
+  const std::string plugin = std::filesystem::absolute(pjrt::test_plugin());
+  const Outcome listed =
+      call_shell(cat("cd ", folder_, " && ln -s ", plugin, " here_cpu.so && ESPALIER_XLA_CPU_DEVICES=3 ",
+                     command, " devices --json --plugin here_cpu.so"));
+  ASSERT_EQ(listed.code, 0) << listed.error;
+  const auto devices = nlohmann::json::parse(listed.output).at("devices");
+  ASSERT_EQ(devices.size(), 4u) << devices;
+  EXPECT_EQ(devices[3].at("name"), "xla-cpu:2");
+  EXPECT_EQ(devices[3].at("problem"), "");
+}
+
 }  // namespace
 }  // namespace espalier::cli

@@ -289,7 +289,8 @@ void evaluate(const EvaluateRun& run) {
     LoadedModel model = load_model(run.model);
     if (takes_images(model)) {
       check_image_flags(*run.verb, run.model, "evaluate.images",
-                        {"--all-rows", "--json", "--out", "--threads", "--strategy", "--devices"});
+                        {"--all-rows", "--json", "--out", "--threads", "--strategy", "--devices", "--device",
+                         "--plugin", "--memory-growth", "--memory-fraction", "--matmul-precision"});
       return evaluate_images(model, run.model, run.data, run.all_rows, run.results);
     }
   }
@@ -513,7 +514,7 @@ void add_evaluate(CLI::App& app) {
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->option_defaults()->group("Where it runs");
-  add_strategy(*verb, run->distribute);
+  add_strategy(*verb, run->distribute, &run->device);
   add_device(*verb, run->device);
   add_deterministic(*verb);
   add_threads(*verb);

@@ -117,7 +117,9 @@ Fields distribute_fields(DistributePlan& plan) {
        "processes that `espalier launch` starts",
        {},
        {"one", "mirrored", "multiworker"}},
-      {"devices", &plan.devices, "Of mirrored: pools of cores; 0: one a core", between(0, 256)},
+      {"devices", &plan.devices,
+       "Of mirrored: pools of cores, or devices of a plugin from that of [device] on; 0: all",
+       between(0, 256)},
       {"logical_shards", &plan.logical_shards,
        "Parts of a batch that are summed by one tree, so that the weights do not depend, to the bit, on how "
        "many "
@@ -128,7 +130,8 @@ Fields distribute_fields(DistributePlan& plan) {
        between(1, kMostBucket)},
       {"bucket", &plan.bucket, "The same of the messages behind it", between(1, kMostBucket)},
       {"audit_steps", &plan.audit_steps,
-       "Of multiworker: steps between comparisons of all variables, the last one behind the run; 0: never",
+       "Of multiworker, and of devices of a plugin: steps between comparisons of all variables, the last one "
+       "behind the run; 0: never",
        between(0, 1 << 30)},
       {"compress",
        &plan.compress,
@@ -139,7 +142,8 @@ Fields distribute_fields(DistributePlan& plan) {
 
 Fields device_fields(DevicePlan& plan) {
   return {
-      {"name", &plan.name, "cpu, gpu, tpu, another of `espalier devices`, or a plugin's file"},
+      {"name", &plan.name,
+       "cpu, gpu, tpu, another of `espalier devices`, or a plugin's file; several for mirrored: gpu:0-3"},
       {"plugins", &plan.plugins, "PJRT plugins' files, beside those that are found"},
       {"memory_growth", &plan.memory_growth,
        "Whether a GPU's memory is taken as it is needed, not most of it at once"},

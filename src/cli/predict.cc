@@ -196,7 +196,8 @@ std::optional<KeptSchema> kept_schema(const LoadedModel& model, const std::strin
 
 void predict_pictures(const PredictRun& run, LoadedModel& model) {
   check_image_flags(*run.verb, run.model, "predict.images",
-                    {"--all", "--json", "--out", "--threads", "--strategy", "--devices"});
+                    {"--all", "--json", "--out", "--threads", "--strategy", "--devices", "--device",
+                     "--plugin", "--memory-growth", "--memory-fraction", "--matmul-precision"});
   const bool whole = predict_files({run.model, run.inputs, run.all, run.results}, model);
   run.results.say_written();
   if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
@@ -281,7 +282,7 @@ void add_predict(CLI::App& app) {
   run->table.add(*verb);
   run->rows.add(*verb);
   run->results.add_out(*verb);
-  add_strategy(*verb, run->distribute);
+  add_strategy(*verb, run->distribute, &run->device);
   add_device(*verb, run->device);
   add_deterministic(*verb);
   add_threads(*verb);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -13,7 +14,9 @@
 #include "cli/near_files.h"
 #include "dist/replicas.h"
 #include "dist/worker.h"
+#include "espalier/run_context.h"
 #include "espalier/strategy.h"
+#include "ir/device.h"
 
 namespace espalier::cli {
 namespace {
@@ -25,7 +28,14 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
                      cat("compress is of the strategy multiworker, and it is ", plan.strategy),
                      "--strategy multiworker");
   if (plan.strategy == "mirrored")
-    return strategy::Mirrored({.devices = plan.devices, .first_bucket = first, .bucket = next});
+    return strategy::Mirrored(
+        {.devices = plan.devices, .first_bucket = first, .bucket = next, .audit_steps = plan.audit_steps});
+  const Device* const device = RunContext::current().device;
+  if (device && device->replicas() > 1)
+    throw ValueError(
+        "distribute.devices",
+        cat(device->name(), " are ", device->replicas(), " devices, and the strategy is ", plan.strategy),
+        "--strategy mirrored");
   if (plan.devices != 0)
     throw ValueError("distribute.devices",
                      cat("devices are of the strategy mirrored, and it is ", plan.strategy),
@@ -83,15 +93,33 @@ void check_inputs(const Strategy& strategy, const std::vector<std::string>& inpu
 
 }  // namespace
 
-void add_strategy(CLI::App& verb, DistributePlan& flags) {
+void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device) {
   verb.add_option("--strategy", flags.strategy,
                   "Where it runs: on one device, on several devices of this machine, or as one of the "
                   "processes that `espalier launch` starts")
       ->check(one_of_words({"one", "mirrored", "multiworker"}))
       ->option_text("one|mirrored|multiworker [one]");
-  verb.add_option("--devices", flags.devices, "Of mirrored: so many pools of cores; 0: one a core")
-      ->check(number_from(int64_t{0}, 256))
-      ->option_text("N [0]");
+  if (!device) {
+    verb.add_option("--devices", flags.devices, "Of mirrored: so many pools of cores; 0: one a core")
+        ->check(number_from(int64_t{0}, 256))
+        ->option_text("N [0]");
+    return;
+  }
+  const auto take = [&flags, device](const std::string& text) {
+    if (text.find_first_not_of("0123456789") != text.npos) {
+      device->name = text;
+      flags.strategy = "mirrored";
+      return;
+    }
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), flags.devices);
+    if (error != std::errc() || flags.devices > 256)
+      throw CLI::ValidationError("--devices", cat("a number from 0 to 256, or names of devices, got ", text));
+  };
+  verb.add_option_function<std::string>("--devices", take,
+                                        "Of mirrored: so many pools of cores, or devices from --device on; "
+                                        "0: all. Or devices by their names, "
+                                        "which are mirrored then: gpu:0,gpu:1")
+      ->option_text("N|NAMES [0]");
 }
 
 void add_deterministic(CLI::App& verb) {
@@ -101,7 +129,7 @@ void add_deterministic(CLI::App& verb) {
 }
 
 void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan) {
-  if (verb.count("--strategy")) {
+  if (verb.count("--strategy") || flags.strategy != DistributePlan().strategy) {
     plan.strategy = flags.strategy;
     // Those of the plan's own strategy.
     if (plan.strategy != "mirrored") plan.devices = 0;

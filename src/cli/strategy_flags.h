@@ -10,8 +10,9 @@
 
 namespace espalier::cli {
 
-// The flags, which become fields of `flags`.
-void add_strategy(CLI::App& verb, DistributePlan& flags);
+// The flags, which become fields of `flags`; devices of a plugin that --devices names become those of
+// `device`, if there is one.
+void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device = nullptr);
 
 // --deterministic of verbs that predict: it asks for what they do in any case, since what is said of a row
 // does not depend on the rows beside it.

@@ -178,7 +178,7 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       "the run then ends from that without is what rounding makes of it",
       [](TrainPlan& plan) -> uint64_t& { return plan.fit.nudge; })
       ->option_text("N [0: none]");
-  add_strategy(verb, flags.distribute);
+  add_strategy(verb, flags.distribute, &flags.device);
   add_device(verb, flags.device);
   add_change<std::string>(
       verb, flags, "--compress",

@@ -14,6 +14,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/device_flags.h"
 #include "cli/device_log.h"
 #include "cli/learned_rows.h"
 #include "cli/ledger.h"
@@ -450,14 +451,18 @@ void train_table(const TableRun& run) {
     text += better_threshold(columns, *decision.positive, predict_rows(model, columns, fit.validation_x[0]),
                              fit.validation_y[0], predictions, test_y);
   run.results.write(cat(text, replaced ? "replaced " : "saved ", plan.model.path,
-                        plan.model.path.ends_with('/') ? "" : "/", ": the model, and how a row is read\n"));
+                        plan.model.path.ends_with('/') ? "" : "/", ": the model, and how a row is read",
+                        device->name().empty() ? "" : cat("; trained on ", device->name()), "\n"));
   run.results.warn(verdict(scores, columns, plan));
   // The rows at hand are told already.
   std::vector<std::string> next = check_words(plan.model.path, test_path);
   if (data.strip_label_dots) next.emplace_back("--strip-label-dots");
   for (const std::string& word : reading.words()) next.push_back(word);
   // First gates count a class that is known.
-  if (two && !positive.known()) next = {"evaluate", plan.model.path, test_path};
+  if (two && !positive.known()) {
+    next = {"evaluate", plan.model.path, test_path};
+    add_device_words(plan.device, next);
+  }
   run.results.suggest(next);
 }
 

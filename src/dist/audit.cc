@@ -7,7 +7,11 @@
 #include "comm/control_text.h"
 #include "dist/replicas.h"
 #include "eager/trace.h"
+#include "espalier/array.h"
 #include "espalier/error.h"
+#include "espalier/ops.h"
+#include "ir/device.h"
+#include "ops/collective.h"
 
 namespace espalier {
 namespace {
@@ -22,19 +26,28 @@ std::vector<uint64_t> audited_hashes(std::span<const Variable> variables) {
   return out;
 }
 
-}  // namespace
+// Other bits have another one nearly always: each 32 bits of the value count by their place.
+Tensor hash_of(const Tensor& value) {
+  const size_t bytes = size_of(value.dtype());
+  const Tensor plain = value.dtype() == DType::kBool ? convert(value, DType::kU8) : value;
+  const DType word = bytes == 1 ? DType::kU8 : bytes == 2 ? DType::kU16 : DType::kU32;
+  const Tensor words = convert(bitcast_convert(reshape(plain, {plain.type().elements()}), word), DType::kU32);
+  const Tensor flat = reshape(words, {words.type().elements()});
+  const Tensor places = iota({DType::kU32, flat.shape()}, 0);
+  const Tensor mixed = (flat ^ places) * full_like(flat, 2654435761.0);
+  return reduce_sum(mixed ^ shift_right_logical(mixed, full_like(flat, 15)), {0});
+}
 
-std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name,
-                                                 const std::vector<uint64_t>& own) const {
-  const size_t count = own.size();
-  std::vector<uint64_t> all(count * static_cast<size_t>(workers()));
-  all_gather(name, std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
+// Of the hashes that each holder gave, one behind the other.
+template <class Text>
+std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, size_t holders_count, Text&& text) {
+  const size_t count = all.size() / holders_count;
   for (size_t i = 0; i < count; ++i) {
     std::map<uint64_t, std::vector<int>> holders;
-    for (int rank = 0; rank < workers(); ++rank)
-      holders[all[static_cast<size_t>(rank) * count + i]].push_back(rank);
+    for (size_t rank = 0; rank < holders_count; ++rank)
+      holders[all[rank * count + i]].push_back(static_cast<int>(rank));
     if (holders.size() == 1) continue;
-    // Those that most agree with are right, or the first worker's where none is most.
+    // Those that most agree with are right, or the first one's where none is most.
     const auto most = std::ranges::max_element(
         holders, {}, [](const auto& held) { return std::pair(held.second.size(), -held.second.front()); });
     std::vector<int> odd;
@@ -42,24 +55,64 @@ std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name,
       if (hash != most->first) odd.insert(odd.end(), ranks.begin(), ranks.end());
     }
     std::ranges::sort(odd);
-    return Odd{i, cat(" of ", ranks_text(odd), " differs from that of ", ranks_text(most->second))};
+    return Replicas::Odd{i, cat(" of ", text(odd), " differs from that of ", text(most->second))};
   }
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name,
+                                                 const std::vector<uint64_t>& own) const {
+  std::vector<uint64_t> all(own.size() * static_cast<size_t>(workers()));
+  all_gather(name, std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
+  return odd_of(all, static_cast<size_t>(workers()), ranks_text);
+}
+
+// Hashed where they lie.
+std::optional<Replicas::Odd> Replicas::first_odd_there(std::span<const Variable> variables) const {
+  const auto same = [](const Variable& a, const Variable& b) { return a.state() == b.state(); };
+  if (!audit_ || !std::ranges::equal(audited_, variables, same)) {
+    audited_.assign(variables.begin(), variables.end());
+    audit_.emplace(
+        [own = audited_, world = world()](std::span<const Tensor>) {
+          std::vector<Tensor> hashes;
+          for (const Variable& variable : own) hashes.push_back(reshape(hash_of(variable.read()), {1}));
+          return espalier::all_gather({concatenate(hashes, 0)}, 0, world);
+        },
+        FunctionOptions{.name = "audit", .check_captures = false});
+  }
+  const RunScope scope(*contexts_[0]);
+  const Tensor gathered = audit_->call({})[0];
+  const auto hashes = gathered.data<uint32_t>();
+  return odd_of({hashes.begin(), hashes.end()}, static_cast<size_t>(world()),
+                [this](const std::vector<int>& ranks) { return devices_text(ranks); });
+}
+
+std::string Replicas::devices_text(const std::vector<int>& ranks) const {
+  std::string out;
+  for (const int rank : ranks)
+    out += cat(out.empty() ? "" : ", ", several_->replica_name(static_cast<size_t>(rank)));
+  return out;
+}
+
 void Replicas::audit(std::span<const Variable> variables, int64_t step) const {
-  const std::optional<Odd> odd = first_odd("audit", audited_hashes(variables));
+  const std::optional<Odd> odd =
+      several_ ? first_odd_there(variables) : first_odd("audit", audited_hashes(variables));
   if (!odd) return;
-  throw RunError(
-      "strategy.audit",
-      cat("variable \"", variables[odd->place].path(), "\"", odd->sentence, " behind step ", step),
-      "what assigns variables must do so on all workers; where nothing does, look at the memory of "
-      "that machine");
+  const char* const fix =
+      several_
+          ? "a device computes or keeps other bits than the others: look at its memory and its driver"
+          : "what assigns variables must do so on all workers; where nothing does, look at the memory of "
+            "that machine";
+  throw RunError("strategy.audit",
+                 cat("variable \"", variables[odd->place].path(), "\"", odd->sentence, " behind step ", step),
+                 fix);
 }
 
 void Replicas::require_equal(std::string_view verb, std::span<const Variable> variables,
                              std::span<const Tensor> rows) const {
-  if (!audits()) return;
+  if (!audits() || several_) return;
   std::vector<uint64_t> own = audited_hashes(variables);
   uint64_t data = 0;
   for (const Tensor& tensor : rows) data = hash_combine(data, audited_hash(tensor));

@@ -1,6 +1,7 @@
 #include "dist/replicas.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -22,24 +23,31 @@ thread_local std::shared_ptr<Replicas> innermost_replicas;
 }  // namespace
 
 Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps)
-    : workers_(workers), combine_(options), audit_steps_(audit_steps), worker_(places.at(0).worker) {
+    : workers_(workers),
+      combine_(options),
+      audit_steps_(audit_steps),
+      worker_(places.at(0).worker),
+      several_(places[0].device) {
   const RunContext& current = RunContext::current();
-  if (current.device && (places.size() > 1 || places[0].communicator))
+  if (current.device && !several_ && places[0].communicator)
     throw UnsupportedError(
         "device.strategy",
-        cat("a strategy of several replicas runs on this CPU, and the device is ", current.device->name()),
-        "strategy one");
+        cat("workers of a strategy run on their CPUs, and the device is ", current.device->name()),
+        "strategy::Mirrored, which runs on several devices of one process");
   for (Place& place : places) {
-    contexts_.push_back(
-        std::make_unique<RunContext>(RunContextOptions{.threads = place.threads,
-                                                       .device = current.device,
-                                                       .communicator = place.communicator.get(),
-                                                       .shares = &current}));
+    Device* const device = several_ ? several_.get() : current.device;
+    contexts_.push_back(std::make_unique<RunContext>(
+        RunContextOptions{.threads = place.threads,
+                          .device = device,
+                          .world = device ? static_cast<int>(device->replicas()) : 1,
+                          .communicator = place.communicator.get(),
+                          .shares = &current}));
     communicators_.push_back(std::move(place.communicator));
   }
   combine_.world = contexts_[0]->world;
   first_ = contexts_[0]->rank;
-  if (count() > 1) threads_ = std::make_unique<ReplicaThreads>(contexts_.size());
+  count_ = static_cast<int>(several_ ? several_->replicas() : contexts_.size());
+  if (contexts_.size() > 1) threads_ = std::make_unique<ReplicaThreads>(contexts_.size());
 }
 
 void Replicas::describe(std::map<std::string, std::string> facts) const {
@@ -74,9 +82,8 @@ std::shared_ptr<const Rewrite> Replicas::rewrite() const {
 }
 
 std::vector<Tensor> Replicas::padded(const BatchRows& batch) const {
-  const int64_t more = world() - batch.count();
-  if (more <= 0 || !batch.of_shards.empty()) return {};
-  return with_empty_rows(batch.rows, more);
+  if (batch.count() >= world() || !batch.of_shards.empty()) return {};
+  return with_rows_of_no_weight(batch.rows, world());
 }
 
 std::pair<int64_t, int64_t> Replicas::rows_of(int64_t count, int rank) const {
@@ -94,8 +101,17 @@ std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank) con
   }
   const auto [first, last] = rows_of(batch.count(), rank);
   std::vector<Tensor> out = rows_between(batch.rows, first, last);
+  if (several_ && last - first < rows_each(batch)) out = with_rows_of_no_weight(out, rows_each(batch));
   out.push_back(Tensor::scalar(first));
   return out;
+}
+
+int64_t Replicas::rows_each(const BatchRows& batch) const {
+  return (std::max(batch.count(), batch.at_least) + world() - 1) / world();
+}
+
+bool Replicas::adds_rows(const BatchRows& batch) const {
+  return several_ && rows_each(batch) * world() != batch.count();
 }
 
 std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const { return arguments_of(batch, first_); }
@@ -104,11 +120,51 @@ std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows
   if (count() == 1) return program.call(arguments(batch));
   std::vector<std::vector<Tensor>> each;
   for (int i = 0; i < count(); ++i) each.push_back(arguments_of(batch, first_ + i));
-  return std::move(run_each(program, each)[0]);
+  return several_ ? run_together(program, each) : std::move(run_each(program, each)[0]);
+}
+
+std::vector<Tensor> Replicas::run_together(const TracedFunction& program,
+                                           std::span<const std::vector<Tensor>> arguments) const {
+  // Larger ones are new in each step.
+  constexpr size_t kKept = size_t{1} << 16;
+  std::vector<Tensor> there;
+  std::unique_lock lock(kept_mutex_);
+  kept_.resize(std::max(kept_.size(), arguments[0].size()));
+  for (size_t k = 0; k < arguments[0].size(); ++k) {
+    std::vector<Literal> values;
+    for (const std::vector<Tensor>& own : arguments) {
+      values.push_back(own[k].node()->dense());
+      if (own[k].type() != arguments[0][k].type())
+        throw ShapeError("strategy.values",
+                         cat("replicas on devices of a plugin run one program, and argument ", k, " is ",
+                             arguments[0][k].type(), " for the first and ", own[k].type(), " for another"),
+                         "give each as many rows: batch(n, {.drop_remainder = true})");
+    }
+    Kept& kept = kept_[k];
+    if (kept.values != values || !kept.there.defined()) {
+      kept.there = make_remote(several_->upload_each(values));
+      kept.values.clear();
+      const bool small = values[0].raw_bytes() <= kKept;
+      for (const Literal& value : values)
+        if (small) kept.values.push_back(Literal::copy(value.type(), value.raw()));
+    }
+    there.push_back(kept.there);
+  }
+  lock.unlock();
+  const RunContext* const in = contexts_[0].get();
+  return std::move(program.call_replicas({&there, 1}, {&in, 1}, {})[0]);
 }
 
 std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& program,
                                                     std::span<const std::vector<Tensor>> arguments) const {
+  if (several_ && many()) {
+    std::vector<std::vector<Tensor>> out(arguments.size());
+    for (const Tensor& result : run_together(program, arguments)) {
+      for (size_t i = 0; i < out.size(); ++i)
+        out[i].push_back(make_concrete(result.node()->remote()->download(i)));
+    }
+    return out;
+  }
   std::vector<const RunContext*> in;
   for (const auto& context : contexts_) in.push_back(context.get());
   const auto at_once = [this](const std::function<void(size_t)>& body) { threads_->run(body); };
@@ -119,12 +175,22 @@ std::vector<std::vector<Tensor>> Replicas::run_rows(const TracedFunction& functi
                                                     std::span<const Tensor> rows) const {
   const int64_t count = rows[0].size(0);
   if (count < world()) return {function.call(rows)};
+  // Fewer numbers of rows are fewer programs to compile.
+  const int64_t padded =
+      several_ ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows_each(rows)))) : 0;
   std::vector<std::vector<Tensor>> each;
   for (int i = 0; i < this->count(); ++i) {
     const auto [first, last] = rows_of(count, first_ + i);
     each.push_back(rows_between(rows, first, last));
+    if (several_) each.back() = with_row_repeated(each.back(), last - first - 1, padded);
   }
   std::vector<std::vector<Tensor>> own = run_each(function, each), out(static_cast<size_t>(world()));
+  for (int i = 0; several_ && i < this->count(); ++i) {
+    const auto [first, last] = rows_of(count, first_ + i);
+    for (Tensor& result : own[static_cast<size_t>(i)])
+      if (result.rank() > 0 && result.size(0) == padded)
+        result = rows_between({&result, 1}, 0, last - first)[0];
+  }
   for (size_t k = 0; k < own[0].size(); ++k) {
     std::vector<Tensor> results;
     for (const std::vector<Tensor>& of : own) results.push_back(of[k]);

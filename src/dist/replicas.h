@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,28 +21,40 @@ namespace espalier {
 
 class Replicas {
  public:
+  // Which of several values one holder has another of: the first, and " of rank 1 differs from that of rank
+  // 0".
+  struct Odd {
+    size_t place = 0;
+    std::string sentence;
+  };
   struct Place {
     std::shared_ptr<Communicator> communicator;  // null: alone
     int threads = 0;                             // of a pool of its own; 0: of the process
     std::shared_ptr<Worker> worker = {};         // whose communicator that is
+    // Of a plugin, in place of this CPU; its replicas are ranks of their own. Null: the current context's.
+    std::shared_ptr<Device> device = {};
   };
-  // Replicas of this process, which have neighbouring ranks. `workers`: whether other processes have others.
+  // Replicas of this process, which have neighbouring ranks: a place each, or those of the one device.
+  // `workers`: whether other processes have others.
   Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
 
   int world() const { return combine_.world; }
   bool rounds_gradients() const { return combine_.travel != DType::kF32; }
   int first() const { return first_; }
-  int count() const { return static_cast<int>(contexts_.size()); }
+  int count() const { return count_; }
   // Whether there is more than one, so that what they find is combined.
   bool many() const { return world() > 1; }
+  // Whether they are those of one device of a plugin, or of several, and not of this CPU.
+  bool of_device() const { return several_ != nullptr; }
   int worker() const { return workers_ ? contexts_[0]->rank : 0; }
   int workers() const { return workers_ ? contexts_[0]->world : 1; }
   // See Worker::place_text().
   std::string place_text() const { return worker_ ? worker_->place_text() : std::string(); }
   // Whether this process is a worker of a run, perhaps the only one.
   bool launched() const { return workers_ && communicators_[0]; }
-  // What all ranks do alike is agreed on in it; null: that is up to this process, in the current one.
-  const RunContext* host() const { return workers_ ? contexts_[0].get() : nullptr; }
+  // What all ranks do alike is agreed on in it, and where replicas of one device run; null: that is up to
+  // this process, in the current one.
+  const RunContext* host() const { return workers_ || several_ ? contexts_[0].get() : nullptr; }
 
   // Of a run on several workers: before its first step, what is to be the same on all of them; at the begin
   // of each step, counted from 1; and that this one cannot go on, so that others do not wait. Nothing on one
@@ -76,6 +89,8 @@ class Replicas {
   std::vector<Tensor> padded(const BatchRows& batch) const;
   // The arguments of the first replica here.
   std::vector<Tensor> arguments(const BatchRows& batch) const;
+  // Replicas of one device run on equally many rows: whether some get rows of weight 0 behind theirs.
+  bool adds_rows(const BatchRows& batch) const;
   // Runs a step on its replicas; gives the results of the first, which are those of all.
   std::vector<Tensor> run(const TracedFunction& program, const BatchRows& batch) const;
   // Calls body(i) for replica first() + i, each on a thread of its own and in its context, and returns when
@@ -96,7 +111,7 @@ class Replicas {
   std::pair<int64_t, int64_t> rows_of(int64_t count, int rank) const;
   // Whether variables are compared at all, behind the last step of a run at least; whether they are behind
   // this one; and that: raises RunError[strategy.audit].
-  bool audits() const { return audit_steps_ > 0 && workers() > 1; }
+  bool audits() const { return audit_steps_ > 0 && (workers() > 1 || (several_ && many())); }
   bool audit_due(int64_t step) const { return audits() && step % audit_steps_ == 0; }
   void audit(std::span<const Variable> variables, int64_t step) const;
   // Before workers evaluate or predict together, unless variables are never compared: that these and their
@@ -107,21 +122,34 @@ class Replicas {
   void broadcast(std::span<const Variable> variables) const;
 
  private:
-  // Which of `own` another worker has another of: the first, and " of rank 1 differs from that of rank 0".
-  struct Odd {
-    size_t place = 0;
-    std::string sentence;
-  };
+  // Of `own`, with those of other workers.
   std::optional<Odd> first_odd(std::string_view name, const std::vector<uint64_t>& own) const;
+  // The same of what the replicas of one device hold.
+  std::optional<Odd> first_odd_there(std::span<const Variable> variables) const;
+  std::string devices_text(const std::vector<int>& ranks) const;
   std::vector<Tensor> arguments_of(const BatchRows& batch, int rank) const;
+  // Of one device.
+  int64_t rows_each(const BatchRows& batch) const;
+  std::vector<Tensor> run_together(const TracedFunction& program,
+                                   std::span<const std::vector<Tensor>> arguments) const;
 
   std::vector<std::shared_ptr<Communicator>> communicators_;
   std::vector<std::unique_ptr<RunContext>> contexts_;
   const bool workers_;
   CombineOptions combine_;
   const int64_t audit_steps_;
-  int first_ = 0;
+  int first_ = 0, count_ = 0;
   const std::shared_ptr<Worker> worker_;
+  const std::shared_ptr<Device> several_;  // whose replicas these are; null: this CPU's
+  // An argument of the run before, and its values where they are small: equal ones are there.
+  struct Kept {
+    std::vector<Literal> values = {};
+    Tensor there = {};
+  };
+  mutable std::optional<TracedFunction> audit_;  // of audited_
+  mutable std::vector<Variable> audited_;
+  mutable std::mutex kept_mutex_;
+  mutable std::vector<Kept> kept_;
   mutable std::atomic<bool> told_{false}, goes_{false};
   std::unique_ptr<ReplicaThreads> threads_;  // where there are several here
 };

@@ -1,7 +1,8 @@
 #include "dist/rows.h"
 
-#include "eager/trace.h"
-#include "espalier/ops.h"
+#include <algorithm>
+#include <cstring>
+
 #include "ir/sink.h"
 
 namespace espalier {
@@ -26,16 +27,28 @@ std::vector<Tensor> rows_between(std::span<const Tensor> rows, int64_t first, in
   return out;
 }
 
-std::vector<Tensor> with_empty_rows(std::span<const Tensor> rows, int64_t more) {
-  const EagerScope eager;
-  const int64_t count = rows.back().size(0);
+std::vector<Tensor> with_row_repeated(std::span<const Tensor> rows, int64_t row, int64_t count) {
   std::vector<Tensor> out;
-  for (const Tensor& each : rows.first(rows.size() - 1)) {
-    std::vector<Tensor> parts{each};
-    for (int64_t i = 0; i < more; ++i) parts.push_back(part_of(each, count - 1, count));
-    out.push_back(concatenate(parts, 0));
+  for (const Tensor& array : rows) {
+    TensorType type = array.type();
+    const auto had = static_cast<size_t>(type.shape[0]);
+    const size_t bytes = had ? type.bytes() / had : 0;
+    type.shape[0] = count;
+    const Buffer buffer = allocate_buffer(type.bytes());
+    const auto* const from = static_cast<const std::byte*>(array.bytes());
+    if (bytes) std::memcpy(buffer.get(), from, had * bytes);
+    for (size_t i = had; bytes && i < static_cast<size_t>(count); ++i)
+      std::memcpy(buffer.get() + i * bytes, from + static_cast<size_t>(row) * bytes, bytes);
+    out.push_back(make_concrete(Literal(type, buffer)));
   }
-  out.push_back(concatenate({rows.back(), full({more}, 0)}, 0));
+  return out;
+}
+
+std::vector<Tensor> with_rows_of_no_weight(std::span<const Tensor> rows, int64_t count) {
+  const auto had = static_cast<size_t>(rows.back().size(0));
+  std::vector<Tensor> out = with_row_repeated(rows, rows.back().size(0) - 1, count);
+  auto* const weights = reinterpret_cast<float*>(out.back().node()->literal().buffer().get());
+  std::fill(weights + had, weights + count, 0.0f);
   return out;
 }
 

@@ -15,7 +15,7 @@ struct BatchRows {
   BatchRows(std::span<const Tensor> all, std::span<const int64_t> shards = {})
       : rows(all), of_shards(shards) {}
   BatchRows(const std::vector<Tensor>& all) : rows(all) {}
-  // How many rows there are of the batch, on all workers.
+  // How many rows there are of the batch, on all workers, but for those that replicas of one device add.
   int64_t count() const {
     return of_shards.empty() ? rows.back().size(0)
                              : std::accumulate(of_shards.begin(), of_shards.end(), int64_t{0});
@@ -24,11 +24,17 @@ struct BatchRows {
   // How many each shard of the data gave, where each worker has rows of its own: then `rows` are those of
   // owned_shards(), shard by shard, and of a worker without any one of weight 0. Empty: all workers have all.
   std::span<const int64_t> of_shards;
+  // How many rows the replicas of one device run on together, at least: programs for other numbers take
+  // seconds to compile.
+  int64_t at_least = 0;
 };
 
 // Rows [first, last) of each, in the memory of all.
 std::vector<Tensor> rows_between(std::span<const Tensor> rows, int64_t first, int64_t last);
-// Behind them `more` of weight 0, which hold what the last one holds. REQUIRES: there is one.
-std::vector<Tensor> with_empty_rows(std::span<const Tensor> rows, int64_t more);
+// The same arrays of rows with that row of each repeated behind them, up to `count` rows in all.
+std::vector<Tensor> with_row_repeated(std::span<const Tensor> rows, int64_t row, int64_t count);
+// Behind them rows of weight 0, which hold what the last one holds, up to `count` in all. REQUIRES: there is
+// one.
+std::vector<Tensor> with_rows_of_no_weight(std::span<const Tensor> rows, int64_t count);
 
 }  // namespace espalier

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/format.h"
 #include "base/thread_pool.h"
@@ -7,8 +8,24 @@
 #include "dist/replicas.h"
 #include "espalier/strategy.h"
 #include "espalier/threads.h"
+#include "pjrt/open.h"
 
 namespace espalier::strategy {
+namespace {
+
+// Null: this CPU.
+std::shared_ptr<Device> devices_of_plugin(const MirroredOptions& options) {
+  if (!options.device_names.empty()) {
+    if (options.devices != 0 && std::cmp_not_equal(options.devices, options.device_names.size()))
+      throw ValueError("strategy.devices", cat(counted(options.device_names.size(), "device"), " named, and ",
+                                               options.devices, " wanted"));
+    return pjrt::open_several(options.device_names);
+  }
+  auto* const first = dynamic_cast<pjrt::ClientDevice*>(RunContext::current().device);
+  return first ? pjrt::several_from(*first, static_cast<size_t>(options.devices)) : nullptr;
+}
+
+}  // namespace
 
 OneDevice::OneDevice()
     : Strategy(std::make_shared<Replicas>(std::vector<Replicas::Place>(1), false, CombineOptions{})) {}
@@ -19,14 +36,19 @@ Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
   if (options.devices < 0 || options.devices > kMost)
     throw ValueError("strategy.devices",
                      cat("there are 1 to ", kMost, " devices, or 0 for the cores, got ", options.devices));
+  const CombineOptions combine{.first_bucket = options.first_bucket, .bucket = options.bucket};
+  if (const std::shared_ptr<Device> several = devices_of_plugin(options)) {
+    std::vector<Replicas::Place> place(1);
+    place[0].device = several;
+    replicas_ = std::make_shared<Replicas>(std::move(place), false, combine, options.audit_steps);
+    return;
+  }
   const int devices = options.devices ? options.devices : threads();
   std::vector<Replicas::Place> places(static_cast<size_t>(devices));
   const auto ranks = local_communicators(devices);
   for (size_t i = 0; i < places.size(); ++i)
     places[i] = {devices > 1 ? ranks[i] : nullptr, std::max(threads() / devices, 1)};
-  replicas_ = std::make_shared<Replicas>(
-      std::move(places), false,
-      CombineOptions{.first_bucket = options.first_bucket, .bucket = options.bucket});
+  replicas_ = std::make_shared<Replicas>(std::move(places), false, combine);
 }
 
 MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at) : Strategy(nullptr) {

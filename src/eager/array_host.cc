@@ -4,6 +4,7 @@
 #include "eager/array.h"
 #include "eager/trace.h"
 #include "ir/dispatch.h"
+#include "ir/sink.h"
 
 namespace espalier {
 namespace {
@@ -17,8 +18,11 @@ void require_concrete(const char* rule, const Tensor& x) {
                    "traced function");
 }
 
+// Goes where it is needed: on a device that is where the array lies that it tells places of.
 Tensor list_of(const std::vector<int32_t>& values) {
-  return Tensor::of(values, {static_cast<int64_t>(values.size())});
+  const Tensor out = Tensor::of(values, {static_cast<int64_t>(values.size())});
+  out.node()->let_move();
+  return out;
 }
 
 }  // namespace

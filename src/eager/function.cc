@@ -36,10 +36,13 @@ struct Plan {
   std::shared_ptr<const Executable> executable;
   std::vector<Part> parts;  // of so many replicas as called it last
   std::vector<std::string> collectives;
-  std::vector<Alias> aliases;                      // of the program, where a device has run it
-  std::shared_ptr<const DeviceProgram> on_device;  // of the device that called it last
-  const Device* device = nullptr;
-  MatmulPrecision precision = {};
+  std::vector<Alias> aliases;  // of the program, where a device has run it
+  struct OnDevice {
+    const Device* device = nullptr;
+    MatmulPrecision precision = {};
+    std::shared_ptr<const DeviceProgram> program = {};
+  };
+  std::vector<OnDevice> on_devices;  // that have called it
   int calls = 0;
   bool updates_are_equal = false;  // on all replicas: checked once
 
@@ -161,6 +164,11 @@ RemoteArrayPtr on_device(const Tensor& tensor, Device& device) {
   return remote && &remote->device() == &device ? remote : device.upload(tensor.node()->literal());
 }
 
+void bring(VariableState& variable, Device& device) {
+  RemoteArrayPtr now = on_device(variable.value, device);
+  if (now != variable.value.node()->remote()) variable.value = make_remote(std::move(now));
+}
+
 // To the end of an error over memory: what takes most of it, of what a call needs.
 std::string largest_arrays(const TracedGraph& program, std::span<const Tensor> arguments) {
   constexpr size_t kShown = 5;
@@ -194,14 +202,16 @@ std::vector<Tensor> replay_there(const TracedGraph& program, std::span<const Ali
     }
     inputs.push_back(array);
   }
-  for (const VariablePtr& variable : program.variables) {
-    RemoteArrayPtr now = on_device(variable->value, device);
-    if (now != variable->value.node()->remote()) variable->value = make_remote(std::move(now));
-  }
   std::vector<char> donated(arguments.size() + program.variables.size(), false);
-  for (const Alias& alias : aliases)
-    donated[alias.input] = sole_owner(program.variables[alias.input - arguments.size()]->value);
-  for (const VariablePtr& variable : program.variables) inputs.push_back(variable->value.node()->remote());
+  {
+    // Functions that assign no variables may run on several threads, and each brings those it reads.
+    static std::mutex bringing;
+    const std::lock_guard lock(bringing);
+    for (const VariablePtr& variable : program.variables) bring(*variable, device);
+    for (const Alias& alias : aliases)
+      donated[alias.input] = sole_owner(program.variables[alias.input - arguments.size()]->value);
+    for (const VariablePtr& variable : program.variables) inputs.push_back(variable->value.node()->remote());
+  }
   const std::vector<RemoteArrayPtr> outputs = executable.run(inputs, donated);
   std::vector<Tensor> results;
   for (size_t i = 0; i < program.results; ++i) results.push_back(make_remote(outputs[i]));
@@ -234,8 +244,14 @@ void keep_next(const TracedGraph& program, RunLists& call, std::vector<Buffer>* 
 
 // Under a tape the function is one call whose gradient is that of its graph.
 std::vector<Tensor> call_recorded(const TracedGraph& program, const std::string& name,
-                                  std::span<const Tensor> arguments) {
+                                  std::span<const Tensor> arguments, Device* device) {
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
+  // The call is an eager op, which runs where its operands lie.
+  if (device) {
+    for (const Tensor& input : inputs)
+      if (input.concrete() && !input.node()->remote()) input.node()->let_move();
+    for (const VariablePtr& variable : program.variables) bring(*variable, *device);
+  }
   for (const VariablePtr& variable : program.variables) inputs.push_back(variable->read());
   auto attributes = std::make_shared<CallAttributes>();
   attributes->callee = name;
@@ -287,13 +303,12 @@ struct TracedFunction::Impl {
 
   std::shared_ptr<const DeviceProgram> on_device(Plan& plan, Device& device) {
     const std::lock_guard lock(mutex);
-    if (plan.device != &device || plan.precision != matmul_precision()) {
-      if (!plan.on_device) plan.aliases = aliases_of(plan.program);
-      plan.precision = matmul_precision();
-      plan.on_device = device.compile(*optimize(plan.program.graph), plan.aliases);
-      plan.device = &device;
-    }
-    return plan.on_device;
+    for (const Plan::OnDevice& known : plan.on_devices)
+      if (known.device == &device && known.precision == matmul_precision()) return known.program;
+    if (plan.on_devices.empty()) plan.aliases = aliases_of(plan.program);
+    plan.on_devices.push_back(
+        {&device, matmul_precision(), device.compile(*optimize(plan.program.graph), plan.aliases)});
+    return plan.on_devices.back().program;
   }
 
   bool traced_before(const RunContext& context) const { return traced && traced->hold(context); }
@@ -379,7 +394,7 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   const Plan& plan = *state->plan;
   std::vector<Tensor> results;
   if (is_recorded(Sink::current())) {
-    results = call_recorded(plan.program, impl_->options.name, arguments);
+    results = call_recorded(plan.program, impl_->options.name, arguments, context.device);
   } else if (context.device) {
     const auto executable = impl_->on_device(*state->plan, *context.device);
     results =

@@ -1,12 +1,16 @@
 // Eager ops on a device, by a real PJRT plugin.
 #include "eager/single_ops.h"
 
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
 #include "espalier/array.h"
 #include "espalier/devices.h"
 #include "espalier/function.h"
+#include "espalier/random.h"
 #include "espalier/tape.h"
 #include "espalier/variable.h"
 #include "pjrt/open.h"
@@ -15,10 +19,17 @@
 namespace espalier {
 namespace {
 
+// Before the plugin begins.
+const bool kTwoDevices = [] {
+  ::setenv("ESPALIER_XLA_CPU_DEVICES", "2", 0);
+  return true;
+}();
+
 class EagerOnDevice : public testing::Test {
  protected:
   void SetUp() override {
     ESPALIER_NEEDS_PLUGIN();
+    ASSERT_TRUE(kTwoDevices);
     device_ = pjrt::open_device(pjrt::test_plugin());
   }
   Tensor there(const Tensor& x) const { return to(x, device_->name()); }
@@ -44,6 +55,78 @@ TEST_F(EagerOnDevice, ScalarsAndFillsMove) {
   // What is computed of nothing that lies anywhere.
   const Tensor counted = reshape(convert(arange(4), DType::kF32), {2, 2}) + far;
   EXPECT_EQ(counted.to_vector<float>(), (std::vector<float>{1, 3, 5, 7}));
+}
+
+// XLA of jaxlib 0.11.2 computes it otherwise for CPUs where it knows an operand; from some dozens of elements
+// on.
+TEST_F(EagerOnDevice, AnArcTangentIsThatOfEachElement) {
+  const Tensor x = random_normal({1000}, 3, 0);
+  const std::vector<float> wanted = atan(x).to_vector<float>(),
+                           other = atan2(full({1000}, 2), x).to_vector<float>();
+  const std::vector<float> got = atan(there(x)).to_vector<float>(),
+                           far = atan2(full({1000}, 2), there(x)).to_vector<float>();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_NEAR(got[i], wanted[i], 1e-6) << i;
+    EXPECT_NEAR(far[i], other[i], 1e-6) << i;
+  }
+}
+
+// As StableHLO says, and as XLA for CPUs does not by itself.
+TEST_F(EagerOnDevice, TheLargestOfNaNIsNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor a = there(Tensor::of<float>({0, nan, 2, nan})), b = there(Tensor::of<float>({nan, 1, 1, nan}));
+  const auto is_nan = [](const Tensor& x) {
+    std::vector<bool> out;
+    for (const float value : x.to_vector<float>()) out.push_back(std::isnan(value));
+    return out;
+  };
+  EXPECT_EQ(is_nan(maximum(a, b)), (std::vector<bool>{true, true, false, true}));
+  EXPECT_EQ(is_nan(minimum(a, b)), (std::vector<bool>{true, true, false, true}));
+  EXPECT_EQ(is_nan(max(a)), std::vector<bool>{true});
+  EXPECT_EQ(is_nan(cummax(a, 0)), is_nan(cummax(to(a, "cpu"), 0)));
+  EXPECT_EQ(argmax(a, 0).item<int32_t>(), argmax(to(a, "cpu"), 0).item<int32_t>());
+}
+
+TEST_F(EagerOnDevice, PlacesOfElementsGoWhereTheArrayLies) {
+  const Tensor mask = Tensor::of<bool>({true, false, false, true}, {2, 2});
+  const Tensor chosen = boolean_mask(there(x_), there(mask));
+  EXPECT_EQ(place(chosen), device_->name());
+  EXPECT_EQ(chosen.to_vector<float>(), (std::vector<float>{1, 4}));
+  EXPECT_EQ(unique(there(concatenate({x_, x_}, 0))).values.to_vector<float>(),
+            (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST_F(EagerOnDevice, AFunctionUnderATapeRunsThere) {
+  const Variable before(x_);
+  const DeviceScope scope(pjrt::test_plugin());
+  const Variable inside(x_);
+  const auto f = function([&](const Tensor& x) { return sum(before.read() * inside.read() * x); });
+  GradientTape tape;
+  const Tensor loss = f(y_);
+  EXPECT_EQ(place(loss), device_->name());
+  const auto gradients = tape.gradient(loss, {before, inside});
+  for (const Tensor& gradient : gradients)
+    EXPECT_EQ(gradient.to_vector<float>(), (x_ * y_).to_vector<float>());
+}
+
+TEST_F(EagerOnDevice, AVariableOfATensorThereLiesThere) {
+  const Variable kept(there(x_));
+  EXPECT_EQ(place(kept.read()), device_->name());
+}
+
+// Each by its own program: of both there is one.
+TEST_F(EagerOnDevice, OneFunctionOnTwoDevicesInTurnIsCompiledTwice) {
+  if (device_->client().size() < 2) GTEST_SKIP() << "there is one device";
+  const auto f = function([](const Tensor& x) { return x * 3 + 1; });
+  const auto compiles = [&] {
+    return device_counters("xla-cpu:0").compiles + device_counters("xla-cpu:1").compiles;
+  };
+  const int64_t before = compiles();
+  for (int i = 0; i < 6; ++i) {
+    const DeviceScope scope(i % 2 ? "xla-cpu:1" : "xla-cpu:0");
+    EXPECT_EQ(f(x_).to_vector<float>(), (std::vector<float>{4, 7, 10, 13}));
+  }
+  EXPECT_EQ(compiles() - before, 2);
 }
 
 TEST_F(EagerOnDevice, OtherMixesNameTheOperandAndTheFix) {

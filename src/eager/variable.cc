@@ -168,8 +168,12 @@ Variable::Variable(Operand initial, VariableOptions options) {
   state_->trainable = options.trainable;
   state_->type = value.type();
   Device* const device = RunContext::current().device;
-  state_->value =
-      device ? make_remote(value.node()->literal(), *device) : make_concrete(value.node()->dense());
+  const RemoteArrayPtr& remote = value.node()->remote();
+  if (remote && (!device || &remote->device() == device))
+    state_->value = make_remote(remote);
+  else
+    state_->value =
+        device ? make_remote(value.node()->literal(), *device) : make_concrete(value.node()->dense());
 }
 
 Tensor Variable::read() const {

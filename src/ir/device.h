@@ -26,9 +26,10 @@ class RemoteArray {
   virtual ~RemoteArray() = default;
   virtual const TensorType& type() const = 0;
   virtual Device& device() const = 0;
-  // Waits until it is computed and copies it to the host. Raises DeviceError[device.lost] where the run that
-  // should have given it failed.
-  virtual Literal download() const = 0;
+  // Waits until it is computed and copies what a replica has of it to the host. Raises
+  // DeviceError[device.lost] where the run that should have given it failed. REQUIRES: replica is one of the
+  // device's.
+  virtual Literal download(size_t replica = 0) const = 0;
 };
 using RemoteArrayPtr = std::shared_ptr<RemoteArray>;
 
@@ -75,8 +76,15 @@ class Device {
   // As a user names it: "gpu:0", "xla-cpu:0".
   virtual const std::string& name() const = 0;
   virtual DeviceMemory memory() const = 0;
-  // `value` need not outlive the call. Splats are expanded.
+  // How many run a program at once, each on arrays of its own: more than one where several devices of a
+  // plugin are one here. They meet in the program's collectives.
+  virtual size_t replicas() const { return 1; }
+  // As a user names the device of one of them.
+  virtual const std::string& replica_name(size_t) const { return name(); }
+  // `value` need not outlive the call, and is the same for all replicas. Splats are expanded.
   virtual RemoteArrayPtr upload(const Literal& value) = 0;
+  // The same with a value for each replica. REQUIRES: there are as many, of one type.
+  virtual RemoteArrayPtr upload_each(std::span<const Literal> values) { return upload(values[0]); }
   // Raises UnsupportedError[device.program] for what the device does not compute as StableHLO says,
   // DeviceError where it refuses. An alias has equal types, and no input or output stands in two.
   virtual std::shared_ptr<const DeviceProgram> compile(const Graph& graph,

@@ -1,5 +1,7 @@
 #include "pjrt/client.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "pjrt/client_device.h"
 #include "pjrt/nvml.h"
@@ -62,11 +64,34 @@ ClientPtr Client::create(const Plugin& plugin, const std::string& name, const st
 }
 
 Client::~Client() {
-  for (const auto& device : devices_) device->wait_for_runs();
+  wait_for_runs();
   plugin_.destroy(ClientDestroy{.client = client_});
 }
 
 DevicePtr Client::device(size_t i) { return {shared_from_this(), devices_.at(i).get()}; }
+
+size_t Client::number_of(const ClientDevice& device) const {
+  const auto is_it = [&](const std::unique_ptr<ClientDevice>& each) { return each.get() == &device; };
+  return static_cast<size_t>(std::ranges::find_if(devices_, is_it) - devices_.begin());
+}
+
+DevicePtr Client::devices(const std::vector<size_t>& numbers) {
+  if (numbers.size() == 1) return device(numbers[0]);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_ptr<ClientDevice>& out = several_[numbers];
+  if (!out) {
+    std::vector<ClientDevice*> members;
+    for (const size_t i : numbers) members.push_back(devices_.at(i).get());
+    out = std::make_unique<ClientDevice>(*this, std::move(members));
+  }
+  return {shared_from_this(), out.get()};
+}
+
+void Client::wait_for_runs() {
+  for (const auto& device : devices_) device->wait_for_runs();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [numbers, device] : several_) device->wait_for_runs();
+}
 
 void Client::describe(const std::string& kind) {
   ClientPlatformName name{.client = client_};

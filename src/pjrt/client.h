@@ -1,7 +1,9 @@
 // A plugin's client: the devices of one plugin in this process.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,8 +39,20 @@ class Client final : public std::enable_shared_from_this<Client> {
   size_t size() const { return devices_.size(); }
   // It keeps its client. REQUIRES: i < size().
   DevicePtr device(size_t i);
+  // REQUIRES: a single one of this client.
+  size_t number_of(const ClientDevice& device) const;
+  // These as one, replica after replica: the same one for the same numbers in the same order. Of one number
+  // it is the single one. REQUIRES: each is below size(), and none stands twice.
+  DevicePtr devices(const std::vector<size_t>& numbers);
+  // Until no run of any of its devices is under way.
+  void wait_for_runs();
+  // Held while a program is started on several devices: each of them has the same one next, or collectives of
+  // two would wait for each other.
+  std::mutex& starting() { return starting_; }
   // Name and version of what it drives, and of its driver: what compiled programs depend on.
   const std::string& platform() const { return platform_; }
+  // Whether that is XLA for CPUs.
+  bool is_cpu() const { return platform_.starts_with("cpu"); }
 
  private:
   Client(const Plugin& plugin, AbiClient* client) : plugin_(plugin), client_(client) {}
@@ -48,6 +62,9 @@ class Client final : public std::enable_shared_from_this<Client> {
   AbiClient* client_;
   std::string platform_;
   std::vector<std::unique_ptr<ClientDevice>> devices_;
+  std::mutex mutex_;
+  std::mutex starting_;
+  std::map<std::vector<size_t>, std::unique_ptr<ClientDevice>> several_;
 };
 using ClientPtr = std::shared_ptr<Client>;
 

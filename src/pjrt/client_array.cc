@@ -24,14 +24,15 @@ AbiType abi_type(DType dtype) {
   throw InternalError(cat("no PJRT type for ", dtype));
 }
 
-ClientArray::ClientArray(DevicePtr device, AbiBuffer* buffer, TensorType type)
-    : device_(std::move(device)), buffer_(buffer), type_(std::move(type)) {
+ClientArray::ClientArray(DevicePtr device, std::vector<AbiBuffer*> buffers, TensorType type)
+    : device_(std::move(device)), buffers_(std::move(buffers)), type_(std::move(type)) {
   device_->count_bytes(static_cast<int64_t>(type_.bytes()));
 }
 
 ClientArray::~ClientArray() {
   donated();
-  device_->client().plugin().destroy(BufferDestroy{.buffer = buffer_});
+  for (AbiBuffer* const buffer : buffers_)
+    device_->client().plugin().destroy(BufferDestroy{.buffer = buffer});
 }
 
 void ClientArray::donated() const {
@@ -39,31 +40,32 @@ void ClientArray::donated() const {
 }
 
 // A plugin that copies less than all of an array and says that all is well leaves the last byte as it was.
-Literal ClientArray::download() const {
+Literal ClientArray::download(size_t replica) const {
   constexpr std::byte kMark{0xA5}, kOther{0x5A};
   const Buffer bytes = allocate_buffer(type_.bytes());
   device_->count(&Counters::downloads);
   device_->count(&Counters::downloaded_bytes, static_cast<int64_t>(type_.bytes()));
-  if (type_.bytes() == 0) return download_to(bytes);
+  if (type_.bytes() == 0) return download_to(bytes, replica);
   std::byte& last = bytes[type_.bytes() - 1];
   last = kMark;
-  Literal out = download_to(bytes);
+  Literal out = download_to(bytes, replica);
   if (last != kMark) return out;
   // Or is that its value?
   last = kOther;
-  out = download_to(bytes);
+  out = download_to(bytes, replica);
   if (last == kMark) return out;
   throw DeviceError("device.call", "cannot download an array: the plugin gave less than all of its bytes");
 }
 
-Literal ClientArray::download_to(const Buffer& bytes) const {
+Literal ClientArray::download_to(const Buffer& bytes, size_t replica) const {
   const Plugin& plugin = device_->client().plugin();
   Dims axes = Dims::range(type_.rank());
   std::reverse(axes.begin(), axes.end());
   AxisLayout layout{.minor_to_major = axes.data(), .axis_count = axes.size()};
   layout.head.bytes = sizeof layout;
   layout.axes_head.bytes = offsetof(AxisLayout, kind) - offsetof(AxisLayout, axes_head);
-  BufferToHost arguments{.buffer = buffer_, .layout = &layout, .to = bytes.get(), .size = type_.bytes()};
+  BufferToHost arguments{
+      .buffer = buffers_[replica], .layout = &layout, .to = bytes.get(), .size = type_.bytes()};
   plugin.call(arguments, "download an array");
   try {
     plugin.wait(arguments.done, "download an array");

@@ -1,4 +1,4 @@
-// An array on a device of a client.
+// An array on a device of a client, or one on each of several.
 #pragma once
 
 #include <atomic>
@@ -12,24 +12,24 @@ AbiType abi_type(DType dtype);
 // It keeps its client.
 class ClientArray final : public RemoteArray {
  public:
-  // REQUIRES: `buffer` is not null.
-  ClientArray(DevicePtr device, AbiBuffer* buffer, TensorType type);
+  // REQUIRES: there is a buffer for each replica, of this type, and none is null.
+  ClientArray(DevicePtr device, std::vector<AbiBuffer*> buffers, TensorType type);
   ~ClientArray() override;
   ClientArray(const ClientArray&) = delete;
   ClientArray& operator=(const ClientArray&) = delete;
 
   const TensorType& type() const override { return type_; }
   Device& device() const override { return *device_; }
-  AbiBuffer* handle() const { return buffer_; }
-  Literal download() const override;
+  AbiBuffer* handle(size_t replica) const { return buffers_[replica]; }
+  Literal download(size_t replica) const override;
   // Its memory is a program's now.
   void donated() const;
 
  private:
-  Literal download_to(const Buffer& bytes) const;
+  Literal download_to(const Buffer& bytes, size_t replica) const;
 
   DevicePtr device_;
-  AbiBuffer* buffer_;
+  std::vector<AbiBuffer*> buffers_;
   TensorType type_;
   mutable std::atomic<bool> gone_ = false;
 };

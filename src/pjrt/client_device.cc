@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "base/format.h"
 #include "base/shortest.h"
@@ -20,6 +21,38 @@ ProgramCache& user_cache() {
   return *cache;
 }
 
+// "gpu:0-3", "gpu:0,2": from single ones.
+std::string name_of(const std::vector<ClientDevice*>& members) {
+  std::vector<int> numbers;
+  std::string base, list;
+  for (const ClientDevice* const member : members) {
+    const size_t colon = member->name().rfind(':');
+    base = member->name().substr(0, colon);
+    const std::string number = member->name().substr(colon + 1);
+    numbers.push_back(std::stoi(number));
+    list += cat(list.empty() ? "" : ",", number);
+  }
+  const bool run =
+      std::ranges::adjacent_find(numbers, [](int a, int b) { return b != a + 1; }) == numbers.end();
+  return cat(base, ":", run ? cat(numbers.front(), "-", numbers.back()) : list);
+}
+
+// Buffers on their way to an array.
+struct Uploads {
+  explicit Uploads(const Plugin& plugin) : plugin(plugin) {}
+  ~Uploads() {
+    for (AbiBuffer* const buffer : buffers) plugin.destroy(BufferDestroy{.buffer = buffer});
+  }
+  Uploads(const Uploads&) = delete;
+  Uploads& operator=(const Uploads&) = delete;
+  std::vector<AbiBuffer*> take() { return std::exchange(buffers, {}); }
+  const Plugin& plugin;
+  std::vector<AbiBuffer*> buffers;
+};
+
+// The first device alone needs no name, and the program then runs on any plugin's first.
+std::vector<int> named(std::vector<int> ids) { return ids == std::vector<int>{0} ? std::vector<int>() : ids; }
+
 // A compilation that takes longer is told of.
 constexpr double kNotedSeconds = 2;
 
@@ -36,7 +69,7 @@ Counters operator-(const Counters& a, const Counters& b) {
 }
 
 ClientDevice::ClientDevice(Client& client, AbiDevice* device, std::string name)
-    : client_(client), device_(device), name_(std::move(name)) {
+    : client_(client), device_(device), members_{this}, name_(std::move(name)) {
   DeviceGetDescription description{.device = device};
   client.plugin().call(description, "describe its device");
   client.plugin().require(description.description, "description", "describe its device");
@@ -48,15 +81,39 @@ ClientDevice::ClientDevice(Client& client, AbiDevice* device, std::string name)
   id_ = id.id;
 }
 
+ClientDevice::ClientDevice(Client& client, std::vector<ClientDevice*> members)
+    : client_(client), members_(std::move(members)), name_(name_of(members_)), kind_(members_[0]->kind_) {}
+
+std::vector<int> ClientDevice::ids() const {
+  std::vector<int> out;
+  for (const ClientDevice* const member : members_) out.push_back(member->id_);
+  return out;
+}
+
 void ClientDevice::count(int64_t Counters::*what, int64_t by) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  counters_.*what += by;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    counters_.*what += by;
+  }
+  if (replicas() == 1) return;
+  for (ClientDevice* const member : members_) member->count(what, by);
+}
+
+void ClientDevice::count_of(size_t replica, int64_t Counters::*what, int64_t by) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    counters_.*what += by;
+  }
+  if (replicas() > 1) members_[replica]->count(what, by);
 }
 
 void ClientDevice::count_bytes(int64_t by) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  counted_.current += by;
-  counted_.peak = std::max(counted_.peak, counted_.current);
+  for (ClientDevice* const member : members_) {
+    const std::lock_guard<std::mutex> lock(member->mutex_);
+    DeviceMemory& counted = member->counted_;
+    counted.current += by;
+    counted.peak = std::max(counted.peak, counted.current);
+  }
 }
 
 Counters ClientDevice::counters() const {
@@ -65,6 +122,7 @@ Counters ClientDevice::counters() const {
 }
 
 DeviceMemory ClientDevice::memory() const {
+  if (replicas() > 1) return members_[0]->memory();
   DeviceMemoryStats stats;
   stats.device = device_;
   try {
@@ -82,19 +140,21 @@ DeviceMemory ClientDevice::memory() const {
 void ClientDevice::wait_for_runs(size_t left) {
   const std::lock_guard<std::mutex> lock(runs_mutex_);
   while (runs_.size() > left) {
-    AbiEvent* const oldest = runs_.front();
+    const std::vector<AbiEvent*> oldest = std::move(runs_.front());
     runs_.pop_front();
-    try {
-      client_.plugin().wait(oldest, "run the program");
-    } catch (const DeviceError&) {
-      // Who needs what it was to give hears of it.
+    for (AbiEvent* const event : oldest) {
+      try {
+        client_.plugin().wait(event, "run the program");
+      } catch (const DeviceError&) {
+        // Who needs what it was to give hears of it.
+      }
     }
   }
 }
 
-void ClientDevice::in_flight(AbiEvent* done) {
+void ClientDevice::in_flight(std::vector<AbiEvent*> done) {
   const std::lock_guard<std::mutex> lock(runs_mutex_);
-  runs_.push_back(done);
+  runs_.push_back(std::move(done));
 }
 
 void ClientDevice::note_estimate(AbiLoadedExecutable* loaded) {
@@ -106,8 +166,10 @@ void ClientDevice::note_estimate(AbiLoadedExecutable* loaded) {
     ExecutableMemoryStats stats{.executable = get.executable};
     plugin.call(stats, "say what a program takes");
     const int64_t bytes = stats.arguments + stats.outputs - stats.aliases + stats.temporary;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    counted_.program = std::max(counted_.program, bytes);
+    for (ClientDevice* const member : members_) {
+      const std::lock_guard<std::mutex> lock(member->mutex_);
+      member->counted_.program = std::max(member->counted_.program, bytes);
+    }
   } catch (const DeviceError&) {
     // Not all tell.
   }
@@ -115,26 +177,32 @@ void ClientDevice::note_estimate(AbiLoadedExecutable* loaded) {
 }
 
 RemoteArrayPtr ClientDevice::upload(const Literal& value) {
+  const std::vector<Literal> each(replicas(), value.expanded());
+  return upload_each(each);
+}
+
+RemoteArrayPtr ClientDevice::upload_each(std::span<const Literal> values) {
+  constexpr const char* kWhat = "upload an array";
   const Plugin& plugin = client_.plugin();
-  const Literal dense = value.expanded();
-  const TensorType& type = dense.type();
-  ClientBufferFromHost arguments{.client = client_.handle(),
-                                 .data = dense.raw(),
-                                 .type = abi_type(type.dtype),
-                                 .dims = type.shape.data(),
-                                 .rank = type.shape.size(),
-                                 .device = device_};
-  plugin.call(arguments, "upload an array");
+  const TensorType& type = values[0].type();
   // Held before anything is raised: what came is given back.
-  const auto array =
-      arguments.buffer
-          ? std::make_shared<ClientArray>(DevicePtr(client_.shared_from_this(), this), arguments.buffer, type)
-          : nullptr;
-  plugin.wait(arguments.done_with_host, "upload an array");
-  plugin.require(array.get(), "array", "upload an array");
-  count(&Counters::uploads);
-  count(&Counters::uploaded_bytes, static_cast<int64_t>(type.bytes()));
-  return array;
+  Uploads uploads(plugin);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Literal dense = values[i].expanded();
+    ClientBufferFromHost arguments{.client = client_.handle(),
+                                   .data = dense.raw(),
+                                   .type = abi_type(type.dtype),
+                                   .dims = type.shape.data(),
+                                   .rank = type.shape.size(),
+                                   .device = members_[i]->device_};
+    plugin.call(arguments, kWhat);
+    if (arguments.buffer) uploads.buffers.push_back(arguments.buffer);
+    plugin.wait(arguments.done_with_host, kWhat);
+    plugin.require(arguments.buffer, "array", kWhat);
+    count_of(i, &Counters::uploads);
+    count_of(i, &Counters::uploaded_bytes, static_cast<int64_t>(type.bytes()));
+  }
+  return std::make_shared<ClientArray>(DevicePtr(client_.shared_from_this(), this), uploads.take(), type);
 }
 
 AbiLoadedExecutable* ClientDevice::compiled(const Graph& graph, const std::string& text,
@@ -187,7 +255,10 @@ std::string ClientDevice::serialized(AbiLoadedExecutable* loaded) const {
 
 std::shared_ptr<const DeviceProgram> ClientDevice::compile(const Graph& graph,
                                                            std::span<const Alias> aliases) {
-  const std::string text = program_text(graph, aliases), options = encode({.device = id_});
+  const std::string text = program_text(graph, aliases, replicas()),
+                    options = encode({.keeps_nan = client_.is_cpu(),
+                                      .devices = named(ids()),
+                                      .replicas = static_cast<int>(replicas())});
   ProgramCache& cache = user_cache();
   std::optional<ProgramKey> key;
   AbiLoadedExecutable* program = nullptr;

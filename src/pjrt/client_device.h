@@ -1,10 +1,12 @@
-// One device of a client: arrays on it, and programs compiled for it.
+// One device of a client, or several that run one program as its replicas: arrays on it, and programs
+// compiled for it.
 #pragma once
 
 #include <deque>
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "pjrt/client.h"
 
@@ -22,23 +24,31 @@ Counters operator-(const Counters& a, const Counters& b);
 class ClientDevice final : public Device {
  public:
   ClientDevice(Client& client, AbiDevice* device, std::string name);
+  // REQUIRES: two single devices of the client or more, and none twice.
+  ClientDevice(Client& client, std::vector<ClientDevice*> members);
   ClientDevice(const ClientDevice&) = delete;
   ClientDevice& operator=(const ClientDevice&) = delete;
 
   Client& client() const { return client_; }
-  AbiDevice* handle() const { return device_; }
+  // Those that it is made of, one a replica: of a single one itself.
+  const std::vector<ClientDevice*>& members() const { return members_; }
   // "NVIDIA H100 80GB HBM3", as the plugin calls it.
   const std::string& kind() const { return kind_; }
+  // What several did together counts for each of them, too.
   Counters counters() const;
 
   // Until no more runs than so many are under way.
   void wait_for_runs(size_t left = 0);
 
   const std::string& name() const override { return name_; }
-  // The plugin's figures, or else bytes of arrays as this process has counted them.
+  size_t replicas() const override { return members_.size(); }
+  const std::string& replica_name(size_t replica) const override { return members_[replica]->name_; }
+  // The plugin's figures, or else bytes of arrays as this process has counted them; of several those of the
+  // first.
   DeviceMemory memory() const override;
   // Raises DeviceError[device.call], [device.memory].
   RemoteArrayPtr upload(const Literal& value) override;
+  RemoteArrayPtr upload_each(std::span<const Literal> values) override;
   // Raises DeviceError[device.call], or [device.unsupported], too.
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
                                                std::span<const Alias> aliases = {}) override;
@@ -47,7 +57,9 @@ class ClientDevice final : public Device {
   friend class ClientArray;
   friend class ClientProgram;
   void count(int64_t Counters::*what, int64_t by = 1);
+  void count_of(size_t replica, int64_t Counters::*what, int64_t by = 1);
   void count_bytes(int64_t by);
+  std::vector<int> ids() const;
   void note_estimate(AbiLoadedExecutable* loaded);
   AbiLoadedExecutable* compiled(const Graph& graph, const std::string& text, const std::string& options,
                                 double& seconds);
@@ -55,10 +67,12 @@ class ClientDevice final : public Device {
   AbiLoadedExecutable* loaded(const std::string& bytes) const;
   // "" where it cannot be told.
   std::string serialized(AbiLoadedExecutable* loaded) const;
-  void in_flight(AbiEvent* done);
+  // One run, which an event of each replica ends.
+  void in_flight(std::vector<AbiEvent*> done);
 
   Client& client_;
-  AbiDevice* const device_;
+  AbiDevice* const device_ = nullptr;  // of a single one
+  const std::vector<ClientDevice*> members_;
   const std::string name_;
   std::string kind_;
   int id_ = 0;
@@ -66,7 +80,7 @@ class ClientDevice final : public Device {
   Counters counters_;
   DeviceMemory counted_;
   std::mutex runs_mutex_;
-  std::deque<AbiEvent*> runs_;
+  std::deque<std::vector<AbiEvent*>> runs_;
 };
 
 }  // namespace espalier::pjrt

@@ -1,4 +1,4 @@
-// A program compiled for a device of a client.
+// A program compiled for a device of a client, or for the replicas of several.
 #pragma once
 
 #include "pjrt/client_device.h"

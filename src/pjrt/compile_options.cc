@@ -53,18 +53,19 @@ void put_flag(std::string& out, std::string_view name, bool value) {
 std::string encode(const CompileOptions& options) {
   std::string build, out;
   put_number(build, kDeviceOrdinal, ~uint64_t{0});  // -1: whichever
-  put_number(build, kReplicas, 1);
+  put_number(build, kReplicas, static_cast<uint64_t>(options.replicas));
   put_number(build, kPartitions, 1);
-  if (options.device != 0) {
+  if (!options.devices.empty()) {
     std::string assignment, computation, ids;
-    put_varint(ids, static_cast<uint64_t>(options.device));
+    for (const int device : options.devices) put_varint(ids, static_cast<uint64_t>(device));
     put_bytes(computation, kReplicaIds, ids);
-    put_number(assignment, kReplicaCount, 1);
+    put_number(assignment, kReplicaCount, options.devices.size());
     put_number(assignment, kComputationCount, 1);
     put_bytes(assignment, kComputationDevices, computation);
     put_bytes(build, kAssignment, assignment);
   }
   put_bytes(out, kBuildOptions, build);
+  if (options.keeps_nan) put_flag(out, "xla_cpu_enable_fast_min_max", false);
   if (!options.excess_precision) put_flag(out, "xla_allow_excess_precision", false);
   return out;
 }

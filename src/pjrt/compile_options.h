@@ -2,16 +2,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace espalier::pjrt {
 
 struct CompileOptions {
   // False: a 16-bit value between two operations is rounded to 16 bits, as our own executor does it.
   bool excess_precision = false;
-  int device = 0;  // the client's number of the device it is compiled for
+  // True: a maximum or minimum of NaN is NaN also where XLA for CPUs would take the other operand, faster.
+  bool keeps_nan = false;
+  // The client's numbers of the devices it is compiled for, one a replica; none: the first ones.
+  std::vector<int> devices = {};
+  int replicas = 1;
 };
 
-// The message's bytes, for one replica in one partition. Never empty: plugins end the process over that.
+// The message's bytes, for one partition. Never empty: plugins end the process over that. REQUIRES: there are
+// as many devices as replicas, or none.
 std::string encode(const CompileOptions& options);
 
 }  // namespace espalier::pjrt

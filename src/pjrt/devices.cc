@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 #include "base/format.h"
 #include "base/isa.h"
@@ -14,6 +17,15 @@ namespace espalier {
 namespace {
 
 constexpr char kCpu[] = "cpu";
+bool is_cpu(const std::string& device) { return pjrt::plain_name(device) == kCpu; }
+
+// What the system says of this process, in bytes: "VmRSS:", "VmHWM:".
+int64_t own_memory(std::string_view what) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(what)) return std::atoll(line.c_str() + what.size()) * 1024;
+  return 0;
+}
 
 std::string upper(std::string text) {
   for (char& c : text) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -31,7 +43,7 @@ PhysicalDevice own_cpu() {
 std::string client_of(const std::string& device) { return pjrt::find_device(device, {}).plugin.name; }
 
 void require_other_than_cpu(const char* rule, const std::string& device, const char* what) {
-  if (device == kCpu) throw ValueError(rule, cat("\"cpu\" is this process's own: ", what));
+  if (is_cpu(device)) throw ValueError(rule, cat("\"cpu\" is this process's own: ", what));
 }
 
 }  // namespace
@@ -43,9 +55,11 @@ std::vector<PhysicalDevice> all_physical_devices(const std::vector<std::string>&
                           .plugin = found.path,
                           .from = found.from,
                           .problem = pjrt::missing_driver(found)};
-    // A plugin is loaded, which says its version, and not begun.
+    // A plugin is loaded, which says its version, and not begun. A TPU's looks for one in the cloud, for
+    // minutes.
     try {
-      device.api = pjrt::Plugin::load(found.path).version();
+      if (found.kind != "tpu" || device.problem.empty())
+        device.api = pjrt::Plugin::load(found.path).version();
     } catch (const DeviceError& error) {
       device.problem = error.message();
     }
@@ -63,19 +77,23 @@ std::vector<PhysicalDevice> all_physical_devices(const std::vector<std::string>&
 
 std::vector<PhysicalDevice> list_physical_devices(const std::string& kind) {
   std::vector<PhysicalDevice> out = all_physical_devices();
+  std::string wanted = upper(kind);
+  if (wanted == "CUDA" || wanted == "ROCM") wanted = "GPU";
   std::erase_if(out, [&](const PhysicalDevice& device) {
-    return !device.problem.empty() || (!kind.empty() && device.kind != kind);
+    return !device.problem.empty() || (!wanted.empty() && device.kind != wanted);
   });
   return out;
 }
 
-void set_memory_growth(const std::string& device, bool grows) {
-  if (device == kCpu) return;
+void set_memory_growth(const std::string& device, bool grows, Location at) {
+  const CallScope call(at);
+  if (is_cpu(device)) return;
   pjrt::change_client_options(client_of(device),
                               [&](pjrt::ClientOptions& options) { options.memory_grows = grows; });
 }
 
-void set_memory_fraction(const std::string& device, double fraction) {
+void set_memory_fraction(const std::string& device, double fraction, Location at) {
+  const CallScope call(at);
   require_other_than_cpu("device.limit", device, "its memory has no limit of ours");
   if (!(fraction > 0 && fraction <= 1))
     throw ValueError("device.limit",
@@ -84,7 +102,8 @@ void set_memory_fraction(const std::string& device, double fraction) {
                               [&](pjrt::ClientOptions& options) { options.memory_fraction = fraction; });
 }
 
-void set_memory_limit(const std::string& device, int64_t bytes) {
+void set_memory_limit(const std::string& device, int64_t bytes, Location at) {
+  const CallScope call(at);
   require_other_than_cpu("device.limit", device, "its memory has no limit of ours");
   if (bytes <= 0) throw ValueError("device.limit", cat("a limit is of 1 byte at least, got ", bytes));
   const pjrt::FoundDevice found = pjrt::find_device(device, {});
@@ -100,7 +119,8 @@ void set_memory_limit(const std::string& device, int64_t bytes) {
   set_memory_fraction(device, static_cast<double>(bytes) / static_cast<double>(all));
 }
 
-void set_visible_devices(const std::vector<std::string>& devices) {
+void set_visible_devices(const std::vector<std::string>& devices, Location at) {
+  const CallScope call(at);
   if (devices.empty()) throw ValueError("device.visible", "no device is named; this CPU needs no such call");
   std::string client;
   std::vector<int64_t> numbers;
@@ -119,13 +139,17 @@ void set_visible_devices(const std::vector<std::string>& devices) {
   pjrt::change_client_options(client, [&](pjrt::ClientOptions& options) { options.visible = numbers; });
 }
 
-MemoryInfo memory_info(const std::string& device) {
-  require_other_than_cpu("device.memory", device, "the operating system knows its memory");
+MemoryInfo memory_info(const std::string& device, Location at) {
+  const CallScope call(at);
+  if (is_cpu(device))
+    return {own_memory("VmRSS:"), own_memory("VmHWM:"),
+            int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
   const DeviceMemory memory = pjrt::open_device(device)->memory();
   return {memory.current, memory.peak, memory.limit, memory.program};
 }
 
-void set_matmul_precision(const std::string& precision) {
+void set_matmul_precision(const std::string& precision, Location at) {
+  const CallScope call(at);
   const std::vector<std::string> known = {"highest", "high", "default"};
   const auto it = std::ranges::find(known, precision);
   if (it == known.end()) throw_unknown("device.precision", "precision", precision, known);
@@ -149,9 +173,14 @@ struct DeviceScope::State {
 
 DeviceScope::DeviceScope(const std::string& name, const std::vector<std::string>& plugins, Location at) {
   const CallScope call(at);
-  state_ = std::make_unique<State>(name == kCpu ? nullptr : pjrt::open_device(name, plugins));
+  state_ = std::make_unique<State>(is_cpu(name) ? nullptr : pjrt::open_device(name, plugins));
 }
-DeviceScope::~DeviceScope() = default;
+// Those that nobody has taken, as fit does.
+DeviceScope::~DeviceScope() {
+  if (!state_->device || !state_->device->has_notes()) return;
+  for (const std::string& note : state_->device->take_notes())
+    std::fputs(cat("note: ", note, "\n").c_str(), stderr);
+}
 
 Tensor to(const Tensor& tensor, const std::string& device, Location at) {
   const CallScope call(at);
@@ -159,7 +188,7 @@ Tensor to(const Tensor& tensor, const std::string& device, Location at) {
     throw StateError("device.traced", "a traced tensor has no place of its own",
                      "choose where the function runs: DeviceScope");
   const RemoteArrayPtr& remote = tensor.node()->remote();
-  if (device == kCpu) return remote ? make_concrete(tensor.node()->dense()) : tensor;
+  if (is_cpu(device)) return remote ? make_concrete(tensor.node()->dense()) : tensor;
   const pjrt::DevicePtr wanted = pjrt::open_device(device);
   if (remote && &remote->device() == wanted.get()) return tensor;
   return make_remote(tensor.node()->dense(), *wanted);
@@ -173,11 +202,11 @@ std::string device_of(const Tensor& tensor, Location at) {
 }
 
 void synchronize(const std::string& device) {
-  if (device != kCpu) pjrt::open_device(device)->wait_for_runs();
+  if (!is_cpu(device)) pjrt::open_device(device)->client().wait_for_runs();
 }
 
 DeviceCounters device_counters(const std::string& device) {
-  if (device == kCpu) return {};
+  if (is_cpu(device)) return {};
   const pjrt::Counters c = pjrt::open_device(device)->counters();
   return {c.compiles, c.loads, c.executes, c.uploads, c.downloads, c.uploaded_bytes, c.downloaded_bytes};
 }

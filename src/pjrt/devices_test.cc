@@ -76,7 +76,8 @@ TEST_F(DevicesByName, BytesOfTensorsAreCounted) {
   }
   EXPECT_EQ(current(), before);
   EXPECT_GE(memory_info("xla-cpu").peak, before + 2 * kBytes);
-  EXPECT_EQ(rule_of([] { memory_info("cpu"); }), "device.memory");
+  EXPECT_GT(memory_info("cpu").current, 1 << 20);
+  EXPECT_GE(memory_info("cpu").peak, memory_info("cpu").current);
 }
 
 TEST_F(DevicesByName, OptionsAreOfTheTimeBeforeTheFirstUse) {
@@ -99,16 +100,22 @@ TEST_F(DevicesByName, OptionsOutsideOfTheirRangeAreRefused) {
 }
 
 TEST_F(DevicesByName, AForkedChildIsRefused) {
-  to(Tensor::scalar(1.0f), "xla-cpu");
+  const Tensor far = to(Tensor::of<float>({1, 2}), "xla-cpu"), twice = far + far;
   const pid_t child = ::fork();
   if (child == 0) {
-    int said = 1;
-    try {
-      pjrt::open_device("xla-cpu");
-    } catch (const DeviceError& error) {
-      said = error.rule() == "device.forked" ? 0 : 2;
-    }
-    ::_exit(said);
+    const auto refused = [](const auto& call) {
+      try {
+        call();
+      } catch (const DeviceError& error) {
+        return error.rule() == "device.forked";
+      }
+      return false;
+    };
+    ::alarm(30);  // what its threads should do, nobody does here
+    ::_exit(refused([] { pjrt::open_device("xla-cpu"); }) && refused([&] { twice.to_vector<float>(); }) &&
+                    refused([&] { far + far; })
+                ? 0
+                : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

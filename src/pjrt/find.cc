@@ -48,7 +48,9 @@ std::vector<fs::path> package_folders() {
       if (version.filename().string().starts_with("python3")) out.push_back(version / packages);
     }
   };
-  if (const char* environment = std::getenv("VIRTUAL_ENV"); environment && *environment) {
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const char* const environment = std::getenv(variable);
+    if (!environment || !*environment) continue;
     add(fs::path(environment) / "lib", "site-packages");
     return out;
   }
@@ -76,9 +78,16 @@ std::string device_name(const std::string& kind, const std::string& path) {
   if (is_gpu(kind)) return "gpu";
   return kind.empty() ? fs::path(path).stem().string() : kind;
 }
+// A name without a folder is of a file here, not one that the system's loader looks for.
 Found found_at(const std::string& path, const char* from) {
   const std::string kind = kind_of(path);
-  return {device_name(kind, path), kind, path, from};
+  std::error_code error;
+  const bool here = path.find('/') == path.npos && fs::exists(path, error);
+  return {device_name(kind, path), kind, here ? "./" + path : path, from};
+}
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
 }
 
 // One a chip.
@@ -89,6 +98,9 @@ size_t tpu_files() {
   for (const fs::path& entry : sorted_entries("/dev/vfio")) groups += entry.filename().string() != "vfio";
   return std::max(accelerators, groups);
 }
+
+// How many devices XLA for CPUs makes of this machine.
+constexpr char kCpuDevices[] = "ESPALIER_XLA_CPU_DEVICES";
 
 bool is_file_name(const std::string& name) { return name.find('/') != name.npos || name.ends_with(".so"); }
 
@@ -107,6 +119,18 @@ std::string missing_plugin(const std::string& base) {
 }
 
 }  // namespace
+
+int64_t cpu_devices_asked() {
+  const char* const given = std::getenv(kCpuDevices);
+  if (!given || !*given) return 1;
+  int devices = 0;
+  const char* const end = given + std::string_view(given).size();
+  const auto [rest, error] = std::from_chars(given, end, devices);
+  if (error != std::errc() || rest != end || devices < 1 || devices > 1024)
+    throw ValueError("device.count", cat(kCpuDevices, " is \"", given,
+                                         "\", and needed is a number of devices from 1 to 1024"));
+  return devices;
+}
 
 std::vector<Found> find_plugins(const std::vector<std::string>& given) {
   std::vector<Found> out;
@@ -153,15 +177,36 @@ std::vector<Found> find_plugins(const std::vector<std::string>& given) {
   return out;
 }
 
-FoundDevice find_device(const std::string& name, const std::vector<std::string>& given) {
+std::string plain_name(const std::string& name) {
+  static constexpr std::string_view kPlace = "/device:";
+  std::string out = name;
+  if (out.starts_with(kPlace))
+    out.erase(0, kPlace.size());
+  else if (out.starts_with('/') && out.find('/', 1) == out.npos && !is_there(out.substr(0, out.rfind(':'))))
+    out.erase(0, 1);
+  if (is_file_name(out)) return name;
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return c == '_' ? '-' : std::tolower(c); });
+  return out == "cpu:0" ? "cpu" : out;
+}
+
+FoundDevice find_device(const std::string& wanted, const std::vector<std::string>& given) {
   FoundDevice out;
+  for (const std::string& path : given)
+    if (!is_there(path))
+      throw DeviceError("device.plugin", cat("there is no plugin ", path, ": it is no file"));
+  const std::vector<Found> all = find_plugins(given);
+  const auto has = [&](const std::string& name) {
+    const std::string plugin = name.substr(0, name.rfind(':'));
+    return std::ranges::any_of(
+        all, [&](const Found& found) { return found.name == name || found.name == plugin; });
+  };
+  const std::string name = has(wanted) ? wanted : plain_name(wanted);
   std::string base = name;
   if (const size_t colon = name.rfind(':'); colon != name.npos) {
     const char *begin = name.data() + colon + 1, *end = name.data() + name.size();
     const auto [rest, error] = std::from_chars(begin, end, out.number);
     if (error == std::errc() && rest == end) base = name.substr(0, colon);
   }
-  const std::vector<Found> all = find_plugins(given);
   for (const Found& found : all) {
     if (found.name == base || found.kind == base || found.path == base) {
       out.plugin = found;
@@ -175,13 +220,56 @@ FoundDevice find_device(const std::string& name, const std::vector<std::string>&
   if (const std::string missing = missing_plugin(base); !missing.empty())
     throw DeviceError("device.unknown", cat("there is no device \"", name, "\": ", missing),
                       "espalier devices");
-  std::string known;
-  for (const Found& found : all) known += cat(known.empty() ? "" : ", ", found.name);
+  std::string known, missing_file;
+  for (const Found& found : all) {
+    if (is_there(found.path))
+      known += cat(known.empty() ? "" : ", ", found.name);
+    else
+      missing_file += cat("; ", found.from, " names ", found.path, ", which is no file");
+  }
   throw DeviceError("device.unknown",
                     cat("there is no device \"", name, "\": ",
                         known.empty() ? std::string("no PJRT plugin was found beside our own cpu")
-                                      : cat("known are cpu, ", known)),
+                                      : cat("known are cpu, ", known),
+                        missing_file),
                     "espalier devices");
+}
+
+std::vector<std::string> single_devices(const std::string& names) {
+  // A file's name may have commas of its own, but not behind the number of its device.
+  const size_t colon = names.rfind(':');
+  const bool listed = colon != names.npos && names.find_first_not_of("0123456789,-", colon + 1) == names.npos;
+  if (!listed && (is_file_name(names) || names.find(',') == names.npos)) return {names};
+  std::vector<std::string> out;
+  std::string base;
+  const auto fail = [&](const std::string& part) {
+    throw ValueError("device.several", cat("\"", names, "\" lists devices, and \"", part,
+                                           "\" is none: gpu:0,gpu:2, gpu:0,2 and gpu:0-3 are lists"));
+  };
+  for (size_t at = 0; at <= names.size();) {
+    size_t end = std::min(names.find(',', at), names.size());
+    // The first one's base is all before its number.
+    if (at == 0 && listed) end = std::min(names.find(',', is_file_name(names) ? colon : 0), names.size());
+    const std::string part = names.substr(at, end - at);
+    at = end + 1;
+    const size_t number = part.rfind(':');
+    if (number != part.npos) base = part.substr(0, number);
+    const std::string text = part.substr(number == part.npos ? 0 : number + 1);
+    unsigned first = 0, last = 0;
+    const char* const stop = text.data() + text.size();
+    auto [rest, error] = std::from_chars(text.data(), stop, first);
+    if (error != std::errc() || base.empty()) fail(part);
+    last = first;
+    if (rest != stop && *rest == '-') {
+      const auto range = std::from_chars(rest + 1, stop, last);
+      rest = range.ptr;
+      if (range.ec != std::errc()) fail(part);
+    }
+    constexpr unsigned kMost = 1024;
+    if (rest != stop || last < first || last - first >= kMost) fail(part);
+    for (unsigned i = first; i <= last; ++i) out.push_back(cat(base, ":", i));
+  }
+  return out;
 }
 
 std::string missing_driver(const Found& plugin) {
@@ -209,6 +297,7 @@ std::vector<KnownDevice> known_devices(const Found& plugin) {
     }
   }
   if (plugin.kind == "tpu") out.resize(tpu_files());
+  if (plugin.kind == "xla-cpu") out.resize(static_cast<size_t>(cpu_devices_asked()));
   if (out.empty()) out.resize(1);
   return out;
 }

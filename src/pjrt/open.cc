@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "base/format.h"
 
@@ -31,12 +33,7 @@ struct OpenClients {
     ClientOptions out = options[name];
     if (const char* grows = std::getenv("TF_FORCE_GPU_ALLOW_GROWTH"); grows && *grows)
       out.memory_grows = std::string_view(grows) == "true";
-    if (const char* devices = std::getenv("ESPALIER_XLA_CPU_DEVICES"); devices && *devices) {
-      out.cpu_devices = std::atoi(devices);
-      if (out.cpu_devices < 1 || out.cpu_devices > 1024)
-        throw ValueError("device.count", cat("ESPALIER_XLA_CPU_DEVICES is \"", devices,
-                                             "\", and needed is a number of devices from 1 to 1024"));
-    }
+    out.cpu_devices = cpu_devices_asked();
     return out;
   }
 };
@@ -44,10 +41,14 @@ struct OpenClients {
 }  // namespace
 
 DevicePtr open_device(const std::string& name, const std::vector<std::string>& plugins) {
+  if (const std::vector<std::string> all = single_devices(name); all.size() > 1)
+    return open_several(all, plugins);
   // Of a plugin that was named by its file then.
   if (plugins.empty()) {
+    const std::string plain = plain_name(name);
     for (const DevicePtr& device : open_devices())
-      if (device->name() == name || device->name() == name + ":0") return device;
+      for (const std::string& known : {name, plain})
+        if (device->name() == known || device->name() == known + ":0") return device;
   }
   const FoundDevice found = find_device(name, plugins);
   if (const std::string why = missing_driver(found.plugin); !why.empty())
@@ -68,9 +69,46 @@ DevicePtr open_device(const std::string& name, const std::vector<std::string>& p
                       "fork before the first use of a device, or start a program anew (exec)");
   const ClientPtr& client = it->second.client;
   if (found.number >= client->size())
-    throw DeviceError("device.unknown", cat("there is no device \"", name, "\": ", found.plugin.name, " has ",
-                                            counted(client->size(), "device"), " here, numbered from 0"));
+    throw DeviceError("device.unknown",
+                      cat("there is no device \"", name, "\": ", found.plugin.name, " has ",
+                          counted(client->size(), "device"), " here, numbered from 0",
+                          found.plugin.kind == "xla-cpu" ? "; ESPALIER_XLA_CPU_DEVICES makes it more" : ""));
   return client->device(found.number);
+}
+
+DevicePtr open_several(const std::vector<std::string>& names, const std::vector<std::string>& plugins) {
+  ClientPtr client;
+  std::vector<size_t> numbers;
+  for (const std::string& name : names) {
+    const DevicePtr device = open_device(name, plugins);
+    if (!client) client = device->client().shared_from_this();
+    if (client.get() != &device->client())
+      throw ValueError("device.several", cat("devices that train together are of one plugin, and ", names[0],
+                                             " and ", name, " are of two"));
+    const size_t number = client->number_of(*device);
+    if (std::ranges::count(numbers, number))
+      throw ValueError("device.several", cat(device->name(), " is named twice"));
+    numbers.push_back(number);
+  }
+  if (!client) throw ValueError("device.several", "no device is named");
+  return client->devices(numbers);
+}
+
+DevicePtr several_from(ClientDevice& first, size_t count) {
+  Client& client = first.client();
+  if (first.replicas() > 1) {
+    if (count && count != first.replicas())
+      throw ValueError("device.several", cat(first.name(), " are ", first.replicas(), " devices, and ", count,
+                                             " are asked for"));
+    return {client.shared_from_this(), &first};
+  }
+  const size_t begin = client.number_of(first), there = client.size() - begin;
+  if (count > there)
+    throw ValueError("device.several", cat("there ", there == 1 ? "is " : "are ", counted(there, "device"),
+                                           " from ", first.name(), " on, and ", count, " are asked for"));
+  std::vector<size_t> numbers(count ? count : there);
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return client.devices(numbers);
 }
 
 ClientOptions client_options(const std::string& name) {
@@ -86,9 +124,10 @@ void change_client_options(const std::string& name, const std::function<void(Cli
   change(options);
   for (const auto& [plugin, one] : all.clients) {
     if (one.name == name && !(one.options == options))
-      throw StateError("device.begun",
-                       cat("options of ", name, " are set behind the first use of one of its devices"),
-                       "set them at the program's begin");
+      throw StateError(
+          "device.begun",
+          cat("options of ", name, " are set after one of its devices was first used, as by a DeviceScope"),
+          "set them where the program starts");
   }
   all.options[name] = options;
 }

@@ -71,6 +71,11 @@ F Plugin::function(size_t slot) const {
 }
 
 void Plugin::call_slot(size_t slot, void* arguments, const char* doing) const {
+  // Its threads are not those of a child, which would wait for them for ever.
+  if (process_ != ::getpid())
+    throw DeviceError("device.forked",
+                      cat("cannot ", doing, ": this process was forked by one that had begun ", path_),
+                      "fork before the first use of a device, or start a program anew (exec)");
   const auto f = function<AbiFunction>(slot);
   if (!f)
     throw DeviceError("device.call", cat(path_, " cannot ", doing, ": its table has no function ", slot,

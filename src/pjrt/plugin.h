@@ -1,6 +1,8 @@
 // A PJRT plugin: a shared library that compiles StableHLO for some kind of device and runs it there.
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -55,6 +57,7 @@ class Plugin {
 
   std::string path_;
   const AbiTable* table_;
+  const pid_t process_ = ::getpid();
 };
 
 }  // namespace espalier::pjrt

@@ -71,8 +71,30 @@ void check_all_to_all(const Graph& graph, const Node& node) {
   if (static_cast<const CollectiveAttributes&>(*node.attributes).groups.replica_groups.empty())
     refuse(graph, node, "without replica groups XLA does not know how many exchange");
 }
+bool has_replica_groups(const OpDef& op) {
+  return &op == &op_all_reduce || &op == &op_all_gather || &op == &op_reduce_scatter ||
+         &op == &op_all_to_all || &op == &op_collective_broadcast;
+}
+void check_replicas(const Graph& graph, size_t replicas) {
+  for (const Node& node : graph.nodes()) {
+    for (const GraphPtr& region : graph.regions(node)) check_replicas(*region, replicas);
+    if (!has_replica_groups(*node.op)) continue;
+    const auto& a = static_cast<const CollectiveAttributes&>(*node.attributes);
+    for (const int64_t id : a.groups.replica_groups.span())
+      if (id >= static_cast<int64_t>(replicas))
+        refuse(graph, node,
+               cat("its groups have replica ", id, ", and ", replicas, replicas == 1 ? " runs" : " run"));
+  }
+}
 bool takes_one_operand(const OpDef& op) {
   return &op == &op_collective_permute || &op == &op_collective_broadcast || &op == &op_all_to_all;
+}
+
+bool is_constant(const Graph& graph, ValueId value) {
+  if (constant_of(graph, value)) return true;
+  if (graph.producer(value) == kNone) return false;
+  const Node& node = graph.node(graph.producer(value));
+  return node.op == &op_broadcast_in_dim && constant_of(graph, graph.inputs(node)[0]);
 }
 
 std::shared_ptr<Graph> for_xla(const Graph& graph) {
@@ -82,7 +104,10 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
     if (node.op == &op_reduce_window) check_reduce_window(graph, node);
     if (node.op == &op_all_to_all) check_all_to_all(graph, node);
     const bool apart = node.input_count > 1 && takes_one_operand(*node.op);
-    if (node.op != &op_slice && !apart) {
+    const std::span<const ValueId> inputs = graph.inputs(node);
+    const bool hidden =
+        node.op == &op_atan2 && (is_constant(graph, inputs[0]) || is_constant(graph, inputs[1]));
+    if (node.op != &op_slice && !apart && !hidden) {
       rewriter.copy(node, rewrite_regions(graph, node, for_xla));
       continue;
     }
@@ -95,6 +120,11 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
         rewriter.replace(node.first_result + i, emit(*node.op, node.attributes, {operands[i]}));
       continue;
     }
+    if (hidden) {
+      const std::vector<Tensor> operands = optimization_barrier(rewriter.mapped_inputs(node));
+      rewriter.replace(node.first_result, atan2(operands[0], operands[1]));
+      continue;
+    }
     rewriter.replace(node.first_result, plain_slice(rewriter.mapped(graph.inputs(node)[0]),
                                                     static_cast<const SliceAttributes&>(*node.attributes),
                                                     graph.type(node.first_result).shape));
@@ -104,7 +134,8 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
 
 }  // namespace
 
-std::string program_text(const Graph& graph, std::span<const Alias> aliases) {
+std::string program_text(const Graph& graph, std::span<const Alias> aliases, size_t replicas) {
+  if (replicas) check_replicas(graph, replicas);
   static constexpr std::string_view kPrecisions[] = {"HIGHEST", "HIGH", "DEFAULT"};
   return print_program(
       *for_xla(*inline_composites(graph)),

@@ -221,7 +221,7 @@ class FakeArray final : public RemoteArray {
   // Where nobody may read.
   const void* address() const { return contents_->pages->address(); }
 
-  Literal download() const override {
+  Literal download(size_t) const override {
     Buffer bytes = allocate_buffer(type().bytes());
     constexpr unsigned char kNotYet = 0xFF;  // NaN, or -1
     std::memset(bytes.get(), kNotYet, type().bytes());

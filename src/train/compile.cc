@@ -322,6 +322,7 @@ void Model::compile(ModelOptions options, Location at) {
       return trains ? training.train_eagerly(arguments, watch) : training.test_eagerly(arguments, watch);
     };
     TrainStep::Options of{.labels = training.outputs.size(),
+                          .trains = trains,
                           .eager = training.options.run_eagerly,
                           .checks = training.options.check_numerics};
     if (trains && training.scaling) of.of_skipped = training.scaling->variables();

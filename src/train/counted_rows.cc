@@ -55,23 +55,6 @@ std::vector<Tensor> where_variables_are(std::span<const Tensor> rows) {
   return out;
 }
 
-std::vector<Tensor> with_row_repeated(std::span<const Tensor> rows, int64_t row, int64_t count) {
-  std::vector<Tensor> out;
-  for (const Tensor& array : rows) {
-    TensorType type = array.type();
-    const auto had = static_cast<size_t>(type.shape[0]);
-    const size_t bytes = had ? type.bytes() / had : 0;
-    type.shape[0] = count;
-    const Buffer buffer = allocate_buffer(type.bytes());
-    const auto* const from = static_cast<const std::byte*>(array.bytes());
-    if (bytes) std::memcpy(buffer.get(), from, had * bytes);
-    for (size_t i = had; bytes && i < static_cast<size_t>(count); ++i)
-      std::memcpy(buffer.get() + i * bytes, from + static_cast<size_t>(row) * bytes, bytes);
-    out.push_back(make_concrete(Literal(type, buffer)));
-  }
-  return out;
-}
-
 bool are_equal_rows(std::span<const Tensor> rows, int64_t a, int64_t b) {
   return std::ranges::all_of(rows, [&](const Tensor& array) {
     const size_t bytes = array.type().bytes() / static_cast<size_t>(array.size(0));
@@ -79,14 +62,6 @@ bool are_equal_rows(std::span<const Tensor> rows, int64_t a, int64_t b) {
     return !bytes ||
            !std::memcmp(all + static_cast<size_t>(a) * bytes, all + static_cast<size_t>(b) * bytes, bytes);
   });
-}
-
-std::vector<Tensor> with_rows_of_no_weight(std::span<const Tensor> arguments, int64_t count) {
-  const auto had = static_cast<size_t>(arguments.back().size(0));
-  std::vector<Tensor> out = with_row_repeated(arguments, arguments.back().size(0) - 1, count);
-  auto* const weights = reinterpret_cast<float*>(out.back().node()->literal().buffer().get());
-  std::fill(weights + had, weights + count, 0.0f);
-  return out;
 }
 
 }  // namespace espalier

@@ -23,12 +23,7 @@ std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
 // On the device of the run's context, if it has one: where eager ops find variables.
 std::vector<Tensor> where_variables_are(std::span<const Tensor> rows);
 
-// The same arrays of rows with that row of each repeated behind them, up to `count` rows in all.
-std::vector<Tensor> with_row_repeated(std::span<const Tensor> rows, int64_t row, int64_t count);
 // Whether two rows have the same bits in all arrays.
 bool are_equal_rows(std::span<const Tensor> rows, int64_t a, int64_t b);
-
-// The arguments of a step with rows of weight 0 behind them, up to `count` rows in all.
-std::vector<Tensor> with_rows_of_no_weight(std::span<const Tensor> arguments, int64_t count);
 
 }  // namespace espalier

@@ -1,4 +1,7 @@
 // Batches that are smaller than others, on a device by a real PJRT plugin.
+#include <atomic>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
@@ -160,6 +163,48 @@ TEST_F(RowsOnDevice, SlowNaNEndsTheRunAFewStepsLater) {
         there([&] { model.fit(x_, Tensor::of(labels, {101, 1}), {.batch_size = 32, .shuffle = false}); });
       }),
       "check_numerics");
+}
+
+struct Centered final : Layer {
+  Centered() : Layer("centered") {}
+  Tensor call(const Tensor& x) override { return x - mean(x, 0, true); }
+};
+
+// It does not say so (couples_rows), and the last batch has rows of its own.
+TEST_F(RowsOnDevice, ALayerWhoseRowsMeetWithoutAWordIsFoundOut) {
+  const Tensor x = random_normal({100, 5}, 1, 0), y = argmax(random_normal({100, 3}, 2, 0), 1);
+  const auto trained = [&] {
+    set_seed(4);
+    Sequential model(Centered(), Dense({.units = 3}));
+    model.compile({.optimizer = SGD{.learning_rate = 0.1}});
+    model.fit(x, y, {.batch_size = 30, .shuffle = false});
+    const Logs logs = model.evaluate(x, y, 30);
+    return std::pair(model.variables()[0].read().to_vector<float>(), logs.at("loss"));
+  };
+  const auto here = trained(), far = there(trained);
+  for (size_t i = 0; i < here.first.size(); ++i) EXPECT_NEAR(far.first[i], here.first[i], 1e-6) << i;
+  EXPECT_NEAR(far.second, here.second, 1e-6);
+}
+
+// Whose weights lie elsewhere at first.
+TEST_F(RowsOnDevice, SlowThreadsPredictWithOneModel) {
+  const Tensor x = random_normal({64, 64}, 1, 0);
+  for (int round = 0; round < 10; ++round) {
+    Sequential model(Dense({.units = 64}), Dense({.units = 64}), Dense({.units = 3}));
+    const std::vector<float> wanted = model.predict(x).to_vector<float>();
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong = 0;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        const DeviceScope scope(pjrt::test_plugin());
+        for (int k = 0; k < 5; ++k) {
+          const std::vector<float> got = model.predict(x).to_vector<float>();
+          for (size_t j = 0; j < got.size(); ++j) wrong += std::abs(got[j] - wanted[j]) > 1e-4f;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+  }
 }
 
 }  // namespace

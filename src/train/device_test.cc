@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "comm/local.h"
 #include "eager/trace.h"
 #include "espalier/array.h"
 #include "espalier/devices.h"
@@ -128,17 +129,11 @@ TEST_F(TrainOnDevice, WhatWasTrainedThereIsSavedAndEvaluatedHere) {
   EXPECT_LE(device_distance(predicted, model.predict(rows.x)), 1e-5);
 }
 
-TEST_F(TrainOnDevice, StrategiesOfSeveralReplicasAreRefused) {
-  const SquareRows rows = numbers();
-  Sequential model = network();
-  EXPECT_EQ(rule_of([&] {
-              there([&] {
-                const strategy::Mirrored two({.devices = 2});
-                const auto scope = two.scope();
-                model.fit(rows.x, rows.y, kOneStep);
-              });
-            }),
-            "device.strategy");
+TEST_F(TrainOnDevice, WorkersOfAStrategyAreRefused) {
+  const auto ranks = local_communicators(2);
+  const RunContext first({.device = device_.get(), .communicator = ranks[0].get()});
+  const RunScope scope(first);
+  EXPECT_EQ(rule_of([] { const strategy::MultiWorkerMirrored workers; }), "device.strategy");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "train/counted_rows.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
+#include "train/rows_meet.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -72,37 +73,19 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
   }
 }
 
-// Batches of fewer sizes are fewer programs to compile, each of which takes seconds there. Whether a model's
-// rows stand for themselves it shows once: rows that are there must not depend on what pads them. What the
-// model refuses, it refuses of the rows that were given.
+// Batches of fewer sizes are fewer programs to compile, each of which takes seconds there. What the model
+// refuses, it refuses of the rows that were given.
 Tensors Model::Shared::predict_there(std::span<const Tensor> x) {
   const int64_t rows = x[0].size(0);
   const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
-  const auto as_given = [&] { return on_host(forward.call(x)); };
-  if (padded == rows || rows_meet == true) return as_given();
-  const auto first_rows = [&](int64_t pad) {
-    Tensors out = on_host(forward.call(with_row_repeated(x, pad, padded)));
-    for (Tensor& output : out) {
-      if (output.rank() == 0 || output.size(0) != padded) return Tensors();
-      output = rows_between({&output, 1}, 0, rows)[0];
-    }
-    return out;
-  };
-  try {
-    Tensors out = first_rows(rows - 1);
-    if (!rows_meet) {
-      if (are_equal_rows(x, 0, rows - 1)) return as_given();
-      const Tensors other = first_rows(0);
-      const auto equal = [](const Tensor& a, const Tensor& b) {
-        return a.node()->dense() == b.node()->dense();
-      };
-      rows_meet = out.empty() || !std::ranges::equal(out, other, equal);
-    }
-    if (!*rows_meet) return out;
-  } catch (const Error&) {
-    // Says so below.
+  if (padded != rows && !rows_meet) {
+    forward.graph(x);  // makes its variables, if there are none
+    rows_meet = espalier::rows_meet(*Running::model(), x, false);
   }
-  return as_given();
+  if (padded == rows || rows_meet != false) return on_host(forward.call(x));
+  Tensors out = on_host(forward.call(with_row_repeated(x, rows - 1, padded)));
+  for (Tensor& output : out) output = rows_between({&output, 1}, 0, rows)[0];
+  return out;
 }
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)

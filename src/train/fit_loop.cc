@@ -86,7 +86,7 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
   // On a row for each replica, so that they have as many.
   const int64_t count = rows.back().size(0), wanted = replicas->world();
   std::vector<Tensor> one_each = rows_between(rows, 0, std::min(count, wanted));
-  if (count < wanted) one_each = with_empty_rows(one_each, wanted - count);
+  if (count < wanted) one_each = with_rows_of_no_weight(one_each, wanted);
   const auto program = [&](const char* after) {
     return sha256_of(cat(train_step->graph(one_each, after)->content_hash())).substr(0, 8);
   };
@@ -249,7 +249,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                                      .go = launched && replicas->asked_to_go()},
                                     context);
       if (next.go) replicas->agree_to_go();
-      if (workers && replicas->audit_due(steps_of_run)) replicas->audit(all_variables(), steps_of_run);
+      if (replicas && replicas->audit_due(steps_of_run)) replicas->audit(all_variables(), steps_of_run);
       stopped = next.stop || next.go;
       if (next.save) save(now);
     }
@@ -281,7 +281,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stopped, now.history});
   }
   // Short runs, too, end in equal bits or in an error.
-  if (workers && replicas->audits() && !replicas->audit_due(steps_of_run))
+  if (replicas && replicas->audits() && !replicas->audit_due(steps_of_run))
     replicas->audit(all_variables(), steps_of_run);
   rank_stage.now(Stage::kSave, steps_of_run);
   backups.finish();

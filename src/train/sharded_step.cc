@@ -241,7 +241,7 @@ std::vector<Tensor> Model::Training::Sharded::shard(const Cut& cut, int number) 
   const auto i = static_cast<size_t>(number);
   const int64_t first = cut.firsts[i], count = cut.counts[i];
   std::vector<Tensor> out = rows_between(cut.rows, first, first + count);
-  if (count < cut.each) out = with_empty_rows(out, cut.each - count);
+  if (count < cut.each) out = with_rows_of_no_weight(out, cut.each);
   if (std::optional<StepRows> counted = only_counted_rows(out, {})) out = std::move(counted->arguments);
   out.push_back(Tensor::scalar(number * cut.each));
   return out;
@@ -257,7 +257,10 @@ std::vector<Tensor> Model::Training::Sharded::some_shard(const Cut& cut) const {
 
 auto Model::Training::Sharded::run_shard(const std::vector<Tensor>& shard) const -> Found {
   const SomeRowsCount mode = rows_may_be_empty();
-  std::vector<Tensor> results = shard_.call(shard);
+  return found(shard_.call(shard));
+}
+
+auto Model::Training::Sharded::found(const std::vector<Tensor>& results) const -> Found {
   const Signature& of = *signature_;
   Found out;
   // Gradients stand together behind the results of the forward pass, state behind them.
@@ -325,12 +328,29 @@ auto Model::Training::Sharded::gathered(const Parts& own, const Cut& cut) const 
   return out;
 }
 
+auto Model::Training::Sharded::run_together(const Cut& cut) const -> Parts {
+  const SomeRowsCount mode = rows_may_be_empty();
+  const auto world = static_cast<size_t>(training_.replicas->world());
+  Parts out;
+  for (size_t i = 0; i < cut.here.size(); i += world) {
+    const size_t end = std::min(i + world, cut.here.size());
+    std::vector<std::vector<Tensor>> each;
+    for (size_t k = 0; k < world; ++k) each.push_back(shard(cut, cut.here[std::min(i + k, end - 1)]));
+    const std::vector<std::vector<Tensor>> results = training_.replicas->run_each(shard_, each);
+    for (size_t k = i; k < end; ++k)
+      out.emplace_back(ShardRange{cut.here[k], cut.here[k] + 1}, found(results[k - i]));
+  }
+  return out;
+}
+
 std::vector<Tensor> Model::Training::Sharded::run(const BatchRows& batch) const {
   const Cut cut = this->cut(batch);
   const Replicas* const replicas = training_.replicas.get();
   Parts parts;
   if (!replicas) {
     parts = run_owned(cut, 0);
+  } else if (replicas->many() && replicas->of_device()) {
+    parts = run_together(cut);
   } else if (replicas->workers() > 1) {
     if (!signature_) prepare(cut);
     parts = gathered(run_owned(cut, replicas->first()), cut);

@@ -66,8 +66,12 @@ class Model::Training::Sharded final : public StepProgram {
   // Plans are made on the thread of the caller.
   void prepare(const Cut& cut) const;
   Found run_shard(const std::vector<Tensor>& shard) const;
+  // What a shard's program gave.
+  Found found(const std::vector<Tensor>& results) const;
   Found both(Found a, const Found& b) const;
   Parts run_owned(const Cut& cut, int replica) const;
+  // On the replicas of one device: as many shards at a time.
+  Parts run_together(const Cut& cut) const;
   // Those of all workers.
   Parts gathered(const Parts& own, const Cut& cut) const;
 

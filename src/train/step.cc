@@ -10,6 +10,7 @@
 #include "train/counted_rows.h"
 #include "train/culprit.h"
 #include "train/finite_sum.h"
+#include "train/rows_meet.h"
 
 namespace espalier {
 namespace {
@@ -78,8 +79,12 @@ std::vector<Tensor> TrainStep::padded(const BatchRows& batch) const {
     return {};
   }
   // What a loaded program makes of its rows nobody knows.
-  const Model& model = *Running::model();
+  Model& model = *Running::model();
   if (rows == 0 || model.rows_are_coupled() || dynamic_cast<const LoadedModel*>(&model)) return {};
+  // Not every layer says it.
+  const auto x = batch.rows.first(batch.rows.size() - options_.labels - 1);
+  if (!rows_meet_) rows_meet_ = rows_meet(model, x, options_.trains);
+  if (rows_meet_ != false) return {};
   return with_rows_of_no_weight(batch.rows, most_rows_);
 }
 
@@ -92,9 +97,11 @@ void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
     arguments = counted->arguments;
     numbers = counted->numbers;
   }
-  const SomeRowsCount mode(counted && Running::model()->rows_are_coupled());
-  if (options_.eager ? run_eagerly(where_variables_are(arguments)) : run_traced({arguments, batch.of_shards}))
-    return;
+  BatchRows rows(arguments, batch.of_shards);
+  const bool coupled = Running::model()->rows_are_coupled();
+  if (pads_ && !coupled) rows.at_least = most_rows_ = std::max(most_rows_, rows.count());
+  const SomeRowsCount mode((counted || traced_->adds_rows(rows)) && coupled);
+  if (options_.eager ? run_eagerly(where_variables_are(arguments)) : run_traced(rows)) return;
   const EagerTransaction undone;
   const std::vector<Tensor> there = where_variables_are(arguments);
   Culprit culprit(there, numbers, options_.labels);

@@ -61,6 +61,7 @@ class TrainStep {
   using Body = std::function<Tensor(std::span<const Tensor> arguments, StepWatch* watch)>;
   struct Options {
     size_t labels = 1;  // tensors of y
+    bool trains = true;
     bool eager = false, checks = false;
     std::vector<Variable> of_skipped = {};  // those that also a step that is not kept changes; none: all are
   };
@@ -90,7 +91,9 @@ class TrainStep {
   std::unique_ptr<StepProgram> traced_;
   Options options_;
   bool pads_;
-  mutable int64_t most_rows_ = 0;  // of a batch on a device so far
+  // On a device: of a batch so far, and whether rows of the model meet, once that was asked.
+  mutable int64_t most_rows_ = 0;
+  mutable std::optional<bool> rows_meet_;
 };
 
 struct Model::Training {

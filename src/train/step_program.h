@@ -27,6 +27,8 @@ class StepProgram {
   // behind them, or none where these do.
   virtual bool pads() const { return false; }
   virtual std::vector<Tensor> padded(const BatchRows&) const { return {}; }
+  // Whether replicas get rows of weight 0 behind theirs even then.
+  virtual bool adds_rows(const BatchRows&) const { return false; }
 };
 
 // `replicas`: null for one.

@@ -1,6 +1,5 @@
 #include "espalier/strategy.h"
 
-#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -12,65 +11,10 @@
 #include "comm/local.h"
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
+#include "train/trained_weights_test.h"
 
 namespace espalier {
 namespace {
-
-struct Weights {
-  std::vector<std::string> paths;
-  std::vector<std::vector<float>> values;
-  Logs logs;
-};
-
-Weights weights_of(const Model& model, Logs logs) {
-  Weights out;
-  for (const Variable& variable : model.variables()) {
-    if (variable.dtype() != DType::kF32) continue;
-    const Tensor value = variable.read();
-    out.paths.push_back(variable.path());
-    out.values.emplace_back(value.data<float>().begin(), value.data<float>().end());
-  }
-  out.logs = std::move(logs);
-  return out;
-}
-
-struct TrainingRows {
-  Tensor x, y;
-};
-TrainingRows rows_for(int64_t count) {
-  const Tensor x = random_normal({count, 12}, 7, 0);
-  const Tensor scores = matmul(x, random_normal({12, 4}, 8, 0));
-  return {x, argmax(scores, 1)};
-}
-
-using Make = std::function<Sequential()>;
-using Compile = std::function<void(Model&)>;
-
-Weights fitted(const Make& make, const Compile& compile, const TrainingRows& rows, FitOptions options,
-               const Strategy* strategy) {
-  set_seed(3);
-  std::optional<Strategy::Scope> scope;
-  if (strategy) scope.emplace(strategy->replicas());
-  Sequential model = make();
-  compile(model);
-  const std::vector<Logs> logs = model.fit(rows.x, rows.y, options);
-  return weights_of(model, logs.back());
-}
-
-// How far apart, as a share of the largest value of the tensor.
-double distance(const Weights& a, const Weights& b) {
-  EXPECT_EQ(a.paths, b.paths);
-  double worst = 0;
-  for (size_t i = 0; i < a.values.size(); ++i) {
-    float largest = 0, apart = 0;
-    for (size_t k = 0; k < a.values[i].size(); ++k) {
-      largest = std::max(largest, std::abs(a.values[i][k]));
-      apart = std::max(apart, std::abs(a.values[i][k] - b.values[i][k]));
-    }
-    worst = std::max<double>(worst, largest > 0 ? apart / largest : apart);
-  }
-  return worst;
-}
 
 Sequential plain() { return Sequential{Dense({.units = 16, .activation = "relu"}), Dense({.units = 4})}; }
 Sequential dropping() {
@@ -84,8 +28,9 @@ void with_adam(Model& model) {
 }
 
 // All ranks as threads of this process.
-std::vector<Weights> on_workers(int world, const std::function<Weights(const Strategy&)>& program) {
-  std::vector<Weights> out(static_cast<size_t>(world));
+std::vector<TrainedWeights> on_workers(int world,
+                                       const std::function<TrainedWeights(const Strategy&)>& program) {
+  std::vector<TrainedWeights> out(static_cast<size_t>(world));
   on_each_worker(
       world, [&](const Strategy& workers) { out[static_cast<size_t>(workers.worker())] = program(workers); });
   return out;
@@ -93,8 +38,8 @@ std::vector<Weights> on_workers(int world, const std::function<Weights(const Str
 
 struct Case {
   const char* name;
-  Make make;
-  Compile compile;
+  MakeModel make;
+  CompileModel compile;
   FitOptions options;
 };
 Tensor every_third() {
@@ -145,35 +90,35 @@ TEST(Strategies, WhatAUserHasReadStaysAsItWas) {
 }
 
 TEST(Strategies, MirroredTrainsAsOneDevice) {
-  const TrainingRows rows = rows_for(50);
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
   for (const Case& each : cases()) {
     SCOPED_TRACE(each.name);
-    const Weights one = fitted(each.make, each.compile, rows, each.options, nullptr);
+    const TrainedWeights one = trained_by(each.make, each.compile, rows, each.options, nullptr);
     for (const int devices : {1, 2, 3, 4}) {
       SCOPED_TRACE(devices);
       const strategy::Mirrored mirrored({.devices = devices});
       EXPECT_EQ(mirrored.num_replicas_in_sync(), devices);
-      const Weights many = fitted(each.make, each.compile, rows, each.options, &mirrored);
-      EXPECT_LE(distance(one, many), devices == 1 ? 0 : 1e-6);
+      const TrainedWeights many = trained_by(each.make, each.compile, rows, each.options, &mirrored);
+      EXPECT_LE(trained_distance(one, many), devices == 1 ? 0 : 1e-6);
       for (const auto& [name, value] : one.logs) EXPECT_NEAR(many.logs.at(name), value, 1e-5) << name;
     }
   }
 }
 
 TEST(Strategies, InSixteenBitsTheyTrainWithinAPercent) {
-  const TrainingRows rows = rows_for(96);
+  const RowsOfFourClasses rows = rows_of_four_classes(96);
   const auto narrow = [] {
     return Sequential{Dense({.units = 16, .activation = "relu", .dtype = "mixed_bfloat16"}),
                       Dense({.units = 16, .activation = "tanh", .dtype = "mixed_bfloat16"}),
                       Dense({.units = 4, .dtype = "float32"})};
   };
   const FitOptions options{.epochs = 3, .batch_size = 32};
-  for (const Compile& compile : {Compile(with_momentum), Compile(with_adam)}) {
-    const Weights one = fitted(narrow, compile, rows, options, nullptr);
+  for (const CompileModel& compile : {CompileModel(with_momentum), CompileModel(with_adam)}) {
+    const TrainedWeights one = trained_by(narrow, compile, rows, options, nullptr);
     for (const int devices : {2, 3, 4}) {
       SCOPED_TRACE(devices);
       const strategy::Mirrored mirrored({.devices = devices});
-      const double apart = distance(one, fitted(narrow, compile, rows, options, &mirrored));
+      const double apart = trained_distance(one, trained_by(narrow, compile, rows, options, &mirrored));
       EXPECT_GT(apart, 0);
       EXPECT_LE(apart, 1e-2);
     }
@@ -186,7 +131,7 @@ Sequential normalized_by(bool synchronized) {
 }
 
 TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
-  const TrainingRows rows = rows_for(50);
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
   std::vector<Case> all_cases = cases();
   for (const bool synchronized : {false, true})
     all_cases.push_back({synchronized ? "synchronized" : "normalized",
@@ -198,11 +143,11 @@ TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
     for (const int world : {2, 3, 4}) {
       SCOPED_TRACE(world);
       const strategy::Mirrored mirrored({.devices = world});
-      const Weights one = fitted(each.make, each.compile, rows, each.options, &mirrored);
+      const TrainedWeights one = trained_by(each.make, each.compile, rows, each.options, &mirrored);
       const auto all = on_workers(world, [&](const Strategy& workers) {
-        return fitted(each.make, each.compile, rows, each.options, &workers);
+        return trained_by(each.make, each.compile, rows, each.options, &workers);
       });
-      for (const Weights& weights : all) {
+      for (const TrainedWeights& weights : all) {
         EXPECT_EQ(weights.values, one.values);
         EXPECT_EQ(weights.logs, one.logs);
       }
@@ -212,7 +157,7 @@ TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
 
 // Behind every step, from seeds of their own, and with Dropout, rows that some have none of, and statistics.
 TEST(Strategies, WorkersHaveEqualBitsBehindEveryStep) {
-  const TrainingRows rows = rows_for(50);
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
   const auto make = [](bool synchronized) {
     return Sequential{Dense({.units = 16}), BatchNormalization({.synchronized = synchronized}), Dropout(0.3),
                       Dense({.units = 4})};
@@ -249,7 +194,7 @@ TEST(Strategies, WorkersHaveEqualBitsBehindEveryStep) {
 
 // However gradients are cut in messages, they have the same sums. Two of these layers have more than 1 MiB.
 TEST(Strategies, BucketsChangeNoBit) {
-  const TrainingRows rows = rows_for(24);
+  const RowsOfFourClasses rows = rows_of_four_classes(24);
   const auto wide = [] {
     return Sequential{Dense({.units = 600, .activation = "relu"}), Dense({.units = 600}),
                       Dense({.units = 4})};
@@ -267,7 +212,7 @@ TEST(Strategies, BucketsChangeNoBit) {
   constexpr size_t kAll = size_t{1} << 30;
   for (const int world : {2, 3}) {
     const strategy::Mirrored in_one({.devices = world, .first_bucket = kAll});
-    const Weights one = fitted(wide, with_adam, rows, options, &in_one);
+    const TrainedWeights one = trained_by(wide, with_adam, rows, options, &in_one);
     const int once = messages(in_one);
     struct Cut {
       size_t first, next;
@@ -279,23 +224,23 @@ TEST(Strategies, BucketsChangeNoBit) {
       SCOPED_TRACE(cat(world, " replicas, ", cut.first, " and ", cut.next, " bytes"));
       const strategy::Mirrored mirrored({.devices = world, .first_bucket = cut.first, .bucket = cut.next});
       EXPECT_EQ(messages(mirrored), once * cut.messages);
-      EXPECT_EQ(fitted(wide, with_adam, rows, options, &mirrored).values, one.values);
+      EXPECT_EQ(trained_by(wide, with_adam, rows, options, &mirrored).values, one.values);
       const auto all = on_workers(world, [&](const Strategy&) {
         const strategy::MultiWorkerMirrored workers({.first_bucket = cut.first, .bucket = cut.next});
-        return fitted(wide, with_adam, rows, options, &workers);
+        return trained_by(wide, with_adam, rows, options, &workers);
       });
-      for (const Weights& worker : all) EXPECT_EQ(worker.values, one.values);
+      for (const TrainedWeights& worker : all) EXPECT_EQ(worker.values, one.values);
     }
   }
 }
 
 // Who has how many rows of a step is said once, in words.
 TEST(Strategies, ARunSaysHowItsBatchIsSharedOut) {
-  const TrainingRows rows = rows_for(50);
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
   const auto notes = [&](const Strategy* strategy, int64_t batch, int logical_shards) {
     std::string out;
     const auto hear = LambdaCallback({.on_note = [&](const std::string& note) { out += note + "\n"; }});
-    fitted(
+    trained_by(
         plain, [&](Model& model) { model.compile({.logical_shards = logical_shards}); }, rows,
         {.epochs = 2, .batch_size = batch, .callbacks = {hear}}, strategy);
     return out;
@@ -315,7 +260,7 @@ TEST(Strategies, ARunSaysHowItsBatchIsSharedOut) {
 
 // Workers begin with variables and an order of rows of their own; the first one's count.
 TEST(Strategies, TheFirstWorkerSaysWhereAllBegin) {
-  const TrainingRows rows = rows_for(40);
+  const RowsOfFourClasses rows = rows_of_four_classes(40);
   const FitOptions options{.epochs = 2, .batch_size = 8};
   const auto all = on_workers(3, [&](const Strategy& workers) {
     const auto scope = workers.scope();
@@ -323,7 +268,7 @@ TEST(Strategies, TheFirstWorkerSaysWhereAllBegin) {
     Sequential model = dropping();
     with_adam(model);
     const std::vector<Logs> logs = model.fit(rows.x, rows.y, options);
-    return weights_of(model, logs.back());
+    return trained_weights(model, logs.back());
   });
   EXPECT_EQ(all[1].values, all[0].values);
   EXPECT_EQ(all[2].values, all[0].values);
@@ -336,7 +281,7 @@ Sequential normalized() {
 
 // What a model says of rows does not depend on who asks it, and evaluation is that of all rows.
 TEST(Strategies, EvaluationAndPredictionAreThoseOfAllRows) {
-  const TrainingRows rows = rows_for(37);
+  const RowsOfFourClasses rows = rows_of_four_classes(37);
   struct Said {
     Logs logs;
     std::vector<float> outputs;
@@ -377,7 +322,7 @@ struct RowsTraced final : Layer {
 
 // One that nobody compiled, as a loaded one, predicts by the strategy of its scope, and each worker its rows.
 TEST(Strategies, AModelThatIsNotCompiledPredictsByItsScope) {
-  const TrainingRows rows = rows_for(10);
+  const RowsOfFourClasses rows = rows_of_four_classes(10);
   const auto predicted = [&](std::vector<int64_t>& traced, const Strategy* strategy) {
     set_seed(3);
     Sequential model{RowsTraced(traced), Dense({.units = 4})};
@@ -392,16 +337,16 @@ TEST(Strategies, AModelThatIsNotCompiledPredictsByItsScope) {
   EXPECT_EQ(std::set(whole.begin(), whole.end()), std::set<int64_t>{10});
   std::vector<std::vector<int64_t>> parts(2);
   const auto all = on_workers(2, [&](const Strategy& workers) {
-    return Weights{{}, {predicted(parts[static_cast<size_t>(workers.worker())], &workers)}, {}};
+    return TrainedWeights{{}, {predicted(parts[static_cast<size_t>(workers.worker())], &workers)}, {}};
   });
-  for (const Weights& said : all) EXPECT_EQ(said.values[0], wanted);
+  for (const TrainedWeights& said : all) EXPECT_EQ(said.values[0], wanted);
   for (const std::vector<int64_t>& part : parts)
     EXPECT_EQ(std::set(part.begin(), part.end()), std::set<int64_t>{5});
 }
 
 // Who prints or writes has no hook called elsewhere, at the end neither.
 TEST(Strategies, OnOtherWorkersNoHookOfTheFirstOnesIsCalled) {
-  const TrainingRows rows = rows_for(20);
+  const RowsOfFourClasses rows = rows_of_four_classes(20);
   struct Writer final : Callback {
     explicit Writer(bool chief) : chief(chief) {}
     bool chief_only() const override { return chief; }
@@ -413,7 +358,8 @@ TEST(Strategies, OnOtherWorkersNoHookOfTheFirstOnesIsCalled) {
   };
   on_workers(2, [&](const Strategy& workers) {
     const auto writer = std::make_shared<Writer>(true), other = std::make_shared<Writer>(false);
-    const Weights out = fitted(plain, with_adam, rows, {.epochs = 2, .callbacks = {writer, other}}, &workers);
+    const TrainedWeights out =
+        trained_by(plain, with_adam, rows, {.epochs = 2, .callbacks = {writer, other}}, &workers);
     const int called = workers.worker() == 0;
     EXPECT_EQ(writer->begins, called);
     EXPECT_EQ(writer->epochs, 2 * called);
@@ -427,7 +373,7 @@ TEST(Strategies, OnOtherWorkersNoHookOfTheFirstOnesIsCalled) {
 
 // One bit of one variable on one worker, and the audit behind the next tenth step names both.
 TEST(Strategies, TheAuditNamesTheVariableAndTheWorker) {
-  const TrainingRows rows = rows_for(64);
+  const RowsOfFourClasses rows = rows_of_four_classes(64);
   const auto ranks = local_communicators(3);
   std::vector<std::string> errors(3);
   {
@@ -465,7 +411,7 @@ TEST(Strategies, TheAuditNamesTheVariableAndTheWorker) {
 
 // Each row of an epoch is counted once, wherever it is trained on.
 TEST(Strategies, TheLedgerOfRowsIsThatOfOneDevice) {
-  const TrainingRows rows = rows_for(37);
+  const RowsOfFourClasses rows = rows_of_four_classes(37);
   struct Ledger final : Callback {
     bool wants_rows() const override { return true; }
     void on_epoch_rows(int epoch, int64_t count, uint64_t ids) override {
@@ -477,7 +423,7 @@ TEST(Strategies, TheLedgerOfRowsIsThatOfOneDevice) {
     SCOPED_TRACE(shards);
     const auto ledger = [&](const Strategy* strategy) {
       const auto out = std::make_shared<Ledger>();
-      fitted(
+      trained_by(
           plain, [&](Model& model) { model.compile({.logical_shards = shards}); }, rows,
           {.epochs = 2, .batch_size = 8, .callbacks = {out}}, strategy);
       return out->entries;
@@ -515,7 +461,7 @@ TEST(Strategies, TheLedgerOfRowsIsThatOfOneDevice) {
 // Bits follow from the batch and the number of logical shards alone. 101 rows in batches of 50 end in one of
 // a single row, batches of 24 in one of five.
 TEST(LogicalShards, AnyNumberOfReplicasEndsInTheSameBits) {
-  const TrainingRows rows = rows_for(101), others = rows_for(40);
+  const RowsOfFourClasses rows = rows_of_four_classes(101), others = rows_of_four_classes(40);
   for (const int64_t batch : {24, 50}) {
     SCOPED_TRACE(batch);
     const auto compile = [](Model& model) {
@@ -524,24 +470,24 @@ TEST(LogicalShards, AnyNumberOfReplicasEndsInTheSameBits) {
                      .logical_shards = 8});
     };
     const auto program = [&](const Strategy* strategy) {
-      return fitted(normalized, compile, rows,
-                    {.epochs = 4,
-                     .batch_size = batch,
-                     .validation_x = others.x,
-                     .validation_y = others.y,
-                     .class_weight = {{1, 2.5}},
-                     .callbacks = {ReduceLROnPlateau({.patience = 1, .min_delta = 0.5}),
-                                   EarlyStopping({.patience = 2, .restore_best_weights = true})}},
-                    strategy);
+      return trained_by(normalized, compile, rows,
+                        {.epochs = 4,
+                         .batch_size = batch,
+                         .validation_x = others.x,
+                         .validation_y = others.y,
+                         .class_weight = {{1, 2.5}},
+                         .callbacks = {ReduceLROnPlateau({.patience = 1, .min_delta = 0.5}),
+                                       EarlyStopping({.patience = 2, .restore_best_weights = true})}},
+                        strategy);
     };
-    const Weights one = program(nullptr);
+    const TrainedWeights one = program(nullptr);
     for (const int world : {1, 2, 3, 4, 8}) {
       SCOPED_TRACE(world);
       const strategy::Mirrored mirrored({.devices = world});
-      const Weights local = program(&mirrored);
+      const TrainedWeights local = program(&mirrored);
       EXPECT_EQ(local.values, one.values);
       EXPECT_EQ(local.logs, one.logs);
-      for (const Weights& worker :
+      for (const TrainedWeights& worker :
            on_workers(world, [&](const Strategy& workers) { return program(&workers); })) {
         EXPECT_EQ(worker.values, one.values);
         EXPECT_EQ(worker.logs, one.logs);
@@ -552,7 +498,7 @@ TEST(LogicalShards, AnyNumberOfReplicasEndsInTheSameBits) {
 
 // What shards find together is what the batch finds, but for rounding.
 TEST(LogicalShards, TrainAsTheWholeBatch) {
-  const TrainingRows rows = rows_for(50);
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
   for (const int shards : {1, 3, 8, 64}) {
     SCOPED_TRACE(shards);
     const auto compile = [](int logical_shards) {
@@ -563,48 +509,49 @@ TEST(LogicalShards, TrainAsTheWholeBatch) {
       };
     };
     const FitOptions options{.epochs = 3, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}};
-    const Weights whole = fitted(dropping, compile(0), rows, options, nullptr);
-    const Weights parts = fitted(dropping, compile(shards), rows, options, nullptr);
-    EXPECT_LE(distance(whole, parts), 1e-6);
+    const TrainedWeights whole = trained_by(dropping, compile(0), rows, options, nullptr);
+    const TrainedWeights parts = trained_by(dropping, compile(shards), rows, options, nullptr);
+    EXPECT_LE(trained_distance(whole, parts), 1e-6);
     for (const auto& [name, value] : whole.logs) EXPECT_NEAR(parts.logs.at(name), value, 1e-5) << name;
   }
 }
 
 TEST(LogicalShards, RefuseStatisticsOfAllRows) {
-  const TrainingRows rows = rows_for(20);
+  const RowsOfFourClasses rows = rows_of_four_classes(20);
   const auto in_shards = [](Model& model) { model.compile({.logical_shards = 4}); };
   const strategy::Mirrored mirrored({.devices = 2});
   for (const Strategy* strategy :
        {static_cast<const Strategy*>(nullptr), static_cast<const Strategy*>(&mirrored)}) {
     try {
-      fitted([] { return normalized_by(true); }, in_shards, rows, {.epochs = 1}, strategy);
+      trained_by([] { return normalized_by(true); }, in_shards, rows, {.epochs = 1}, strategy);
       ADD_FAILURE() << "not refused";
     } catch (const ValueError& error) {
       EXPECT_EQ(error.rule(), "strategy.synchronized");
       EXPECT_EQ(error.fix(), "leave out synchronized, or train without logical shards");
     }
-    fitted([] { return normalized_by(false); }, in_shards, rows, {.epochs = 1}, strategy);
+    trained_by([] { return normalized_by(false); }, in_shards, rows, {.epochs = 1}, strategy);
   }
 }
 
 // With the statistics of all rows, normalisation on parts of a batch is that on the whole, by devices and by
 // workers; with those of a replica's own it is that of logical shards, which are as large here.
 TEST(Strategies, SynchronizedNormalizationIsThatOfTheBatch) {
-  const TrainingRows rows = rows_for(50), even = rows_for(48);
+  const RowsOfFourClasses rows = rows_of_four_classes(50), even = rows_of_four_classes(48);
   const auto synchronized = [] { return normalized_by(true); };
   const auto local = [] { return normalized_by(false); };
   const FitOptions options{.epochs = 3, .batch_size = 16}, evenly{.epochs = 3, .batch_size = 24};
-  for (const Compile& compile : {Compile(with_momentum), Compile(with_adam)}) {
-    const Weights one = fitted(synchronized, compile, rows, options, nullptr);
+  for (const CompileModel& compile : {CompileModel(with_momentum), CompileModel(with_adam)}) {
+    const TrainedWeights one = trained_by(synchronized, compile, rows, options, nullptr);
     for (const int count : {2, 3}) {
       SCOPED_TRACE(count);
       const strategy::Mirrored mirrored({.devices = count});
-      EXPECT_LE(distance(one, fitted(synchronized, compile, rows, options, &mirrored)), 1e-6);
-      EXPECT_GT(distance(one, fitted(local, compile, rows, options, &mirrored)), 1e-4);
-      const auto workers = on_workers(
-          count, [&](const Strategy& each) { return fitted(synchronized, compile, rows, options, &each); });
-      for (const Weights& worker : workers) {
-        EXPECT_LE(distance(one, worker), 1e-6);
+      EXPECT_LE(trained_distance(one, trained_by(synchronized, compile, rows, options, &mirrored)), 1e-6);
+      EXPECT_GT(trained_distance(one, trained_by(local, compile, rows, options, &mirrored)), 1e-4);
+      const auto workers = on_workers(count, [&](const Strategy& each) {
+        return trained_by(synchronized, compile, rows, options, &each);
+      });
+      for (const TrainedWeights& worker : workers) {
+        EXPECT_LE(trained_distance(one, worker), 1e-6);
         EXPECT_EQ(worker.values, workers[0].values);
       }
     }
@@ -614,10 +561,10 @@ TEST(Strategies, SynchronizedNormalizationIsThatOfTheBatch) {
     const auto in_shards = [=](Model& model) {
       model.compile({.optimizer = SGD{.learning_rate = 0.05, .momentum = 0.9}, .logical_shards = count});
     };
-    const Weights shards = fitted(local, in_shards, even, evenly, nullptr);
+    const TrainedWeights shards = trained_by(local, in_shards, even, evenly, nullptr);
     const auto workers = on_workers(
-        count, [&](const Strategy& each) { return fitted(local, with_momentum, even, evenly, &each); });
-    for (const Weights& worker : workers) EXPECT_LE(distance(shards, worker), 1e-6);
+        count, [&](const Strategy& each) { return trained_by(local, with_momentum, even, evenly, &each); });
+    for (const TrainedWeights& worker : workers) EXPECT_LE(trained_distance(shards, worker), 1e-6);
   }
 }
 

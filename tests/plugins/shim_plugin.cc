@@ -379,9 +379,10 @@ extern "C" const espalier::pjrt::AbiTable* GetPjrtApi() {
   put<ErrorMessage>(message_of_any_error);
   put<ErrorGetCode>(code_of_any_error);
   wrap<kClient, PluginInitialize, ClientCreate, ClientPlatformName, ClientPlatformVersion,
-       ClientAddressableDevices, DescriptionId, DescriptionKind, DeviceGetDescription, DeviceMemoryStats>();
-  wrap<kCompile, ClientCompile, ExecutableNumOutputs, ExecutableSerialize, LoadedGetExecutable,
-       ExecutableDeserializeAndLoad, ExecutableMemoryStats>();
+       ClientAddressableDevices, DescriptionId, DescriptionKind, DeviceGetDescription>();
+  wrap<kCompile, ClientCompile, ExecutableNumOutputs>();
+  wrap<kDescribe, ExecutableSerialize, LoadedGetExecutable, ExecutableDeserializeAndLoad,
+       ExecutableMemoryStats, DeviceMemoryStats>();
   wrap<kUpload, ClientBufferFromHost>();
   wrap<kExecute, LoadedExecute>();
   wrap<kDownload, BufferToHost, BufferElementType, BufferDimensions, BufferIsDeleted>();

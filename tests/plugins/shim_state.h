@@ -14,9 +14,10 @@
 
 namespace espalier::pjrt::shim {
 
-enum Kind { kClient, kCompile, kUpload, kExecute, kDownload, kAwait, kDestroy, kKinds };
-constexpr const char* kKindNames[kKinds] = {"client",   "compile", "upload", "execute",
-                                            "download", "await",   "destroy"};
+// kDescribe: what is asked about programs and memory, and can be done without.
+enum Kind { kClient, kCompile, kDescribe, kUpload, kExecute, kDownload, kAwait, kDestroy, kKinds };
+constexpr const char* kKindNames[kKinds] = {"client",  "compile",  "describe", "upload",
+                                            "execute", "download", "await",    "destroy"};
 enum Object { kClients, kExecutables, kPrograms, kSerialized, kBuffers, kEvents, kErrors, kObjects };
 constexpr const char* kObjectNames[kObjects] = {"clients", "executables", "programs", "serialized",
                                                 "buffers", "events",      "errors"};

@@ -1,0 +1,282 @@
+// Replicas on devices of a real PJRT plugin, which meet in its own collectives, against one device.
+#include <array>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/rule_of_test.h"
+#include "eager/trace.h"
+#include "espalier/devices.h"
+#include "espalier/espalier.h"
+#include "ir/device.h"
+#include "ir/sink.h"
+#include "pjrt/open.h"
+#include "pjrt/plugin_test.h"
+#include "train/trained_weights_test.h"
+
+namespace espalier {
+namespace {
+
+// As many as tests ask for at most, before the plugin begins.
+const bool kEightDevices = [] {
+  ::setenv("ESPALIER_XLA_CPU_DEVICES", "8", 0);
+  return true;
+}();
+
+class ReplicasOnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    ESPALIER_NEEDS_PLUGIN();
+    ASSERT_TRUE(kEightDevices);
+    scope_.emplace(pjrt::test_plugin());
+  }
+  std::optional<DeviceScope> scope_;
+};
+
+struct OfReplicas {
+  const char* name;
+  MakeModel make;
+  CompileModel compile;
+  FitOptions options;
+  double tolerance = 2e-6;
+};
+
+Sequential batch_normalized(bool synchronized) {
+  return Sequential{Dense({.units = 16, .use_bias = false}),
+                    BatchNormalization({.momentum = 0.9, .synchronized = synchronized}), Dense({.units = 4})};
+}
+
+// 20 steps each; 50 rows are batches of 16, 16, 16 and 2.
+std::vector<OfReplicas> of_replicas() {
+  const auto adam = [](Model& model) {
+    model.compile(
+        {.optimizer = Adam{.learning_rate = 0.01, .global_clipnorm = 1.0}, .metrics = {"accuracy"}});
+  };
+  const auto dropping = [] {
+    return Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
+  };
+  const auto narrow = [] {
+    return Sequential{Dense({.units = 16, .activation = "relu", .dtype = "mixed_bfloat16"}),
+                      Dense({.units = 4, .dtype = "float32"})};
+  };
+  const FitOptions even{.epochs = 5, .batch_size = 16};
+  return {{"dropout", dropping, adam, even},
+          {"synchronized", [] { return batch_normalized(true); }, adam, even},
+          {"accumulation", dropping,
+           [](Model& model) {
+             model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});
+           },
+           even},
+          {"weights", dropping, adam, {.epochs = 5, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}}},
+          {"sixteen bits", narrow, adam, even, 2e-2}};
+}
+
+TEST_F(ReplicasOnDevice, SlowTheyTrainAsOneDeviceWithTheWholeBatch) {
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
+  for (const OfReplicas& each : of_replicas()) {
+    SCOPED_TRACE(each.name);
+    const TrainedWeights one = trained_by(each.make, each.compile, rows, each.options, nullptr);
+    for (const int devices : {2, 8}) {
+      SCOPED_TRACE(devices);
+      const strategy::Mirrored mirrored({.devices = devices});
+      EXPECT_EQ(mirrored.num_replicas_in_sync(), devices);
+      const TrainedWeights many = trained_by(each.make, each.compile, rows, each.options, &mirrored);
+      EXPECT_LE(trained_distance(one, many), each.tolerance);
+      for (const auto& [name, value] : one.logs)
+        EXPECT_NEAR(many.logs.at(name), value, std::max(1e-5, each.tolerance / 10)) << name;
+    }
+  }
+}
+
+class ReplicasOnDeviceSteps : public ReplicasOnDevice {
+ protected:
+  Sequential model_of(const Strategy& strategy, const CompileModel& compile = with_adam) {
+    set_seed(3);
+    const auto scope = strategy.scope();
+    Sequential model{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
+    compile(model);
+    return model;
+  }
+  static void with_adam(Model& model) { model.compile({.optimizer = Adam{.learning_rate = 0.01}}); }
+  static std::vector<Variable> all_of(Model& model) {
+    std::vector<Variable> out = model.variables();
+    for (const Variable& variable : model.optimizer().variables()) out.push_back(variable);
+    return out;
+  }
+  static Literal at(const Variable& variable, size_t replica) {
+    const RemoteArrayPtr& remote = variable.state()->value.node()->remote();
+    return remote ? remote->download(replica) : Literal();
+  }
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
+};
+
+TEST_F(ReplicasOnDeviceSteps, HaveEqualBitsBehindEachStep) {
+  const strategy::Mirrored four({.devices = 4});
+  Sequential model = model_of(four);
+  int compared = 0;
+  for (int step = 0; step < 3; ++step) {
+    model.fit(rows.x, rows.y, {.batch_size = 50});
+    for (const Variable& variable : all_of(model)) {
+      ASSERT_TRUE(variable.state()->value.node()->remote()) << variable.path();
+      ASSERT_EQ(variable.state()->value.node()->remote()->device().replicas(), 4u) << variable.path();
+      for (size_t replica = 1; replica < 4; ++replica)
+        EXPECT_EQ(at(variable, replica), at(variable, 0)) << variable.path() << " " << replica;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 20);
+}
+
+// A fault of memory, or of a driver, is named behind the step that looks.
+TEST_F(ReplicasOnDeviceSteps, AnotherBitOnOneDeviceIsNamed) {
+  const strategy::Mirrored four({.devices = 4, .audit_steps = 1});
+  Sequential model = model_of(four);
+  model.fit(rows.x, rows.y, {.batch_size = 50});
+  const Variable kernel = model.trainable_variables()[0];
+  const Literal value = at(kernel, 0);
+  std::vector<Literal> each(4, value);
+  each[2] = Literal::copy(value.type(), value.raw());
+  reinterpret_cast<uint32_t*>(const_cast<void*>(static_cast<const void*>(each[2].raw())))[5] ^= 1;
+  kernel.state()->value = make_remote(kernel.state()->value.node()->remote()->device().upload_each(each));
+  try {
+    model.fit(rows.x, rows.y, {.batch_size = 50});
+    ADD_FAILURE() << "nothing was said";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.rule(), "strategy.audit");
+    EXPECT_NE(
+        error.message().find(cat("\"", kernel.path(), "\" of xla-cpu:2 differs from that of xla-cpu:0")),
+        std::string::npos)
+        << error.message();
+  }
+}
+
+TEST_F(ReplicasOnDeviceSteps, ASteadyStepIsOneRunAndItsRows) {
+  const strategy::Mirrored two({.devices = 2});
+  Sequential model = model_of(two);
+  std::vector<DeviceCounters> behind;
+  const auto count = LambdaCallback(
+      {.on_batch_end = [&](int64_t, const Logs&) { behind.push_back(device_counters("xla-cpu:0-1")); }});
+  model.fit(rows.x, rows.y, {.epochs = 4, .batch_size = 10, .callbacks = {count}});
+  ASSERT_EQ(behind.size(), 20u);
+  const DeviceCounters &before = behind[8],
+                       &now = behind[9];  // the fourth and fifth step of the second epoch
+  EXPECT_EQ(now.executes - before.executes, 1);
+  EXPECT_EQ(now.uploads - before.uploads, 4);  // x and y, each to two
+  EXPECT_EQ(now.downloads - before.downloads, 0);
+  EXPECT_EQ(now.compiles - before.compiles, 0);
+}
+
+TEST_F(ReplicasOnDeviceSteps, EvaluateAndPredictAllRows) {
+  const strategy::Mirrored one({.devices = 1}), three({.devices = 3});
+  for (const int64_t count : {50, 7, 2}) {
+    SCOPED_TRACE(count);
+    const RowsOfFourClasses some = rows_of_four_classes(count);
+    std::vector<Logs> logs;
+    std::vector<Tensor> outputs;
+    for (const Strategy* strategy :
+         {static_cast<const Strategy*>(&one), static_cast<const Strategy*>(&three)}) {
+      Sequential model = model_of(*strategy);
+      logs.push_back(model.evaluate(some.x, some.y, 16));
+      outputs.push_back(model.predict(some.x, 16));
+    }
+    for (const auto& [name, value] : logs[0]) EXPECT_NEAR(logs[1].at(name), value, 1e-6) << name;
+    ASSERT_EQ(outputs[0].type(), outputs[1].type());
+    for (size_t i = 0; i < outputs[0].data<float>().size(); ++i)
+      EXPECT_NEAR(outputs[1].data<float>()[i], outputs[0].data<float>()[i], 1e-6) << i;
+  }
+}
+
+// The sums of shards are made by one tree, whoever has them.
+TEST_F(ReplicasOnDeviceSteps, LogicalShardsGiveTheSameBitsOnAnyNumber) {
+  const CompileModel shards = [](Model& model) {
+    model.compile({.optimizer = Adam{.learning_rate = 0.01}, .logical_shards = 8});
+  };
+  std::vector<std::vector<float>> first;
+  for (const int devices : {1, 2, 3, 8}) {
+    SCOPED_TRACE(devices);
+    const strategy::Mirrored some({.devices = devices});
+    Sequential model = model_of(some, shards);
+    model.fit(rows.x, rows.y, {.epochs = 2, .batch_size = 16});
+    std::vector<std::vector<float>> values;
+    for (const Variable& variable : model.trainable_variables())
+      values.push_back(variable.read().to_vector<float>());
+    if (first.empty()) first = values;
+    EXPECT_EQ(values, first);
+  }
+}
+
+// What one number of devices has saved another goes on with, or this CPU.
+TEST_F(ReplicasOnDeviceSteps, ARunGoesOnWithFewerDevicesAndHere) {
+  const std::string folder = testing::TempDir() + "/replicas-on-device";
+  std::filesystem::remove_all(folder);
+  const auto run = [&](const Strategy* strategy, int epochs, const std::string& kept) {
+    std::optional<Strategy::Scope> scope;
+    if (strategy) scope.emplace(strategy->replicas());
+    set_seed(3);
+    Sequential model{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
+    with_adam(model);
+    FitOptions options{.epochs = epochs, .batch_size = 16};
+    if (!kept.empty()) options.callbacks = {BackupAndRestore({.path = kept, .delete_checkpoint = false})};
+    return trained_weights(model, model.fit(rows.x, rows.y, options).back());
+  };
+  const strategy::Mirrored four({.devices = 4}), two({.devices = 2});
+  const TrainedWeights whole = run(&four, 4, "");
+  run(&four, 2, folder);
+  for (const char* other : {"two", "here"})
+    std::filesystem::copy(folder, folder + other, std::filesystem::copy_options::recursive);
+  EXPECT_EQ(run(&four, 4, folder).values, whole.values);
+  EXPECT_LE(trained_distance(run(&two, 4, folder + "two"), whole), 2e-6);
+  scope_.reset();
+  EXPECT_LE(trained_distance(run(nullptr, 4, folder + "here"), whole), 1e-4);
+}
+
+// A loop of one's own.
+TEST_F(ReplicasOnDeviceSteps, RunAFunctionOnEach) {
+  const strategy::Mirrored three({.devices = 3});
+  EXPECT_EQ(three.replicas_here(), 3);
+  const Variable total(zeros({}), {.name = "total"});
+  const auto add = function([&](const Tensor& x) {
+    const Tensor own = sum(x);
+    const Tensor all = strategy::all_reduce({own})[0];
+    Variable(total).assign(total.read() + all);
+    return std::vector<Tensor>{own, all};
+  });
+  const PerReplica x{{Tensor::of<float>({1, 2}), Tensor::of<float>({10, 20}), Tensor::of<float>({100, 200})}};
+  const std::vector<PerReplica> out = three.run(add, {x});
+  const std::vector<float> wanted{3, 30, 300};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(out[0].values[i].item<float>(), wanted[i]);
+    EXPECT_EQ(out[1].values[i].item<float>(), 333);
+  }
+  EXPECT_EQ(total.read().item<float>(), 333);
+  EXPECT_EQ(three.reduce(ReduceOp::kSum, out[0]).item<float>(), 333);
+  EXPECT_EQ(three.gather(x).size(0), 6);
+  const PerReplica uneven{
+      {Tensor::of<float>({1, 2}), Tensor::of<float>({10}), Tensor::of<float>({100, 200})}};
+  EXPECT_EQ(rule_of([&] { three.run(add, {uneven}); }), "strategy.values");
+  EXPECT_EQ(total.read().item<float>(), 333);
+  const auto differs = function([&](const Tensor& y) {
+    Variable(total).assign(sum(y));
+    return std::vector<Tensor>{};
+  });
+  EXPECT_EQ(rule_of([&] { three.run(differs, {x}); }), "strategy.variable");
+}
+
+TEST_F(ReplicasOnDeviceSteps, DevicesAreNamedAndCounted) {
+  const auto made = [](strategy::MirroredOptions options) {
+    return rule_of([&] { const strategy::Mirrored some(std::move(options)); });
+  };
+  EXPECT_EQ(strategy::Mirrored().num_replicas_in_sync(), 8);
+  EXPECT_EQ(strategy::Mirrored({.device_names = {"xla-cpu:1", "XLA_CPU:3"}}).num_replicas_in_sync(), 2);
+  EXPECT_EQ(made({.devices = 9}), "device.several");
+  EXPECT_EQ(made({.device_names = {"xla-cpu:1", "xla-cpu:1"}}), "device.several");
+  EXPECT_EQ(made({.devices = 3, .device_names = {"xla-cpu:1", "xla-cpu:2"}}), "strategy.devices");
+  EXPECT_EQ(made({.device_names = {"xla-cpu:8"}}), "device.unknown");
+  const DeviceScope two("xla-cpu:2,5");
+  EXPECT_EQ(strategy::Mirrored().num_replicas_in_sync(), 2);
+  EXPECT_EQ(made({.devices = 3}), "device.several");
+}
+
+}  // namespace
+}  // namespace espalier

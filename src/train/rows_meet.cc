@@ -1,0 +1,75 @@
+#include "train/rows_meet.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "dist/rows.h"
+#include "eager/trace.h"
+#include "espalier/run_context.h"
+#include "ir/sink.h"
+#include "nn/build_transaction.h"
+#include "train/counted_rows.h"
+#include "train/program.h"
+
+namespace espalier {
+namespace {
+
+// Row `a`, and row `b` behind it.
+std::vector<Tensor> two_rows(std::span<const Tensor> x, int64_t a, int64_t b) {
+  std::vector<Tensor> out = rows_between(x, a, a + 1);
+  const std::vector<Tensor> other = rows_between(x, b, b + 1);
+  for (size_t i = 0; i < out.size(); ++i) {
+    TensorType type = out[i].type();
+    type.shape[0] = 2;
+    const size_t bytes = out[i].type().bytes();
+    const Buffer both = allocate_buffer(2 * bytes);
+    std::memcpy(both.get(), out[i].bytes(), bytes);
+    std::memcpy(both.get() + bytes, other[i].bytes(), bytes);
+    out[i] = make_concrete(Literal(type, both));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<bool> rows_meet(Model& model, std::span<const Tensor> x, bool training) {
+  constexpr int64_t kLooked = 64;
+  int64_t other = 1;
+  const int64_t end = std::min(x[0].size(0), kLooked);
+  while (other < end && are_equal_rows(x, 0, other)) ++other;
+  if (other >= end) return std::nullopt;
+  const RunContext here({.shares = &RunContext::current()});
+  const RunScope scope(here);
+  const EagerScope eager;
+  try {
+    std::vector<TensorType> rows;
+    for (const Tensor& input : x) {
+      rows.push_back(input.type());
+      rows.back().shape.erase(0);
+    }
+    const BuildTransaction building;
+    const TracedModel traced = trace_model(model, rows, 2, training);
+    const std::map<std::string, Literal> values = values_of(traced.variables);
+    const auto first_row = [&](int64_t beside) {
+      std::map<std::string, Variable> copies;
+      for (const auto& [name, value] : values) copies.emplace(name, Variable(make_concrete(value)));
+      Tensors out = call_program(*traced.graph, two_rows(x, 0, beside),
+                                 [&](const std::string& name) { return copies.at(name); });
+      for (Tensor& output : out) {
+        if (output.rank() == 0 || output.size(0) != 2) return Tensors();
+        output = rows_between({&output, 1}, 0, 1)[0];
+      }
+      return out;
+    };
+    const auto equal = [](const Tensor& a, const Tensor& b) {
+      return a.node()->dense() == b.node()->dense();
+    };
+    const Tensors alone = first_row(0), beside = first_row(other);
+    return alone.empty() || !std::ranges::equal(alone, beside, equal);
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+}  // namespace espalier
