@@ -98,9 +98,10 @@ void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
     numbers = counted->numbers;
   }
   BatchRows rows(arguments, batch.of_shards);
-  const bool coupled = Running::model()->rows_are_coupled();
+  // A look at all layers.
+  const bool coupled = (pads_ || counted) && Running::model()->rows_are_coupled();
   if (pads_ && !coupled) rows.at_least = most_rows_ = std::max(most_rows_, rows.count());
-  const SomeRowsCount mode((counted || traced_->adds_rows(rows)) && coupled);
+  const SomeRowsCount mode(coupled && (counted || traced_->adds_rows(rows)));
   if (options_.eager ? run_eagerly(where_variables_are(arguments)) : run_traced(rows)) return;
   const EagerTransaction undone;
   const std::vector<Tensor> there = where_variables_are(arguments);
