@@ -6,24 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "espalier/espalier.h"
 #include "pjrt/compiler_test.h"
+#include "text/text.h"
 #include "train_steps.h"
 
 namespace espalier {
 namespace {
-
-// Each variable's new value, to take the memory of the old one.
-std::vector<Alias> updates_of(const Graph& graph) {
-  std::vector<Alias> out;
-  for (size_t output = 0; output < graph.outputs().size(); ++output) {
-    if (graph.outputs()[output].kind != OutputKind::kUpdate) continue;
-    for (size_t input = 0; input < graph.inputs().size(); ++input)
-      if (graph.inputs()[input].kind == InputKind::kVariable &&
-          graph.inputs()[input].name == graph.outputs()[output].name)
-        out.push_back({input, output});
-  }
-  return out;
-}
 
 void compile_steps(const pjrt::TestCompiler& wanted) {
   const pjrt::Compiler compiler = wanted.open();
@@ -38,7 +27,7 @@ void compile_steps(const pjrt::TestCompiler& wanted) {
   pjrt::on_all_cores(steps.size(), [&](size_t i) {
     const auto begin = std::chrono::steady_clock::now();
     try {
-      results[i].compiled = compiler.compile(*steps[i].graph, updates_of(*steps[i].graph));
+      results[i].compiled = compiler.compile(*steps[i].graph, pjrt::updates_in_place(*steps[i].graph));
     } catch (const Error& error) {
       results[i].problem = error.what();
     }
@@ -51,7 +40,7 @@ void compile_steps(const pjrt::TestCompiler& wanted) {
     EXPECT_EQ(problem, "");
     if (!problem.empty()) continue;
     size_t donated = 0, inputs = 0;
-    for (const Alias& alias : updates_of(graph))
+    for (const Alias& alias : pjrt::updates_in_place(graph))
       donated += graph.type(graph.inputs()[alias.input].value).bytes();
     for (const GraphInput& input : graph.inputs()) inputs += graph.type(input.value).bytes();
     EXPECT_GT(donated, 0u);
@@ -63,6 +52,42 @@ void compile_steps(const pjrt::TestCompiler& wanted) {
                 static_cast<long long>(compiled.aliases), static_cast<long long>(compiled.arguments),
                 static_cast<long long>(compiled.temporary), compiled.serialized);
   }
+}
+
+// A step of four replicas, with statistics of all their rows.
+GraphPtr mirrored_step() {
+  const strategy::Mirrored four({.devices = 4});
+  const auto scope = four.scope();
+  set_seed(1);
+  Sequential model{Dense({.units = 64, .activation = "relu"}), BatchNormalization({.synchronized = true}),
+                   Dropout(0.3), Dense({.units = 10})};
+  model.compile({.optimizer = Adam{}});
+  const Tensor x = random_normal({32, 20}, 1, 0), y = argmax(random_normal({32, 10}, 2, 0), 1);
+  return parse_program(model.step_program(x, y, "strategy"), "step");
+}
+
+void compile_for_four(const pjrt::TestCompiler& wanted) {
+  const GraphPtr step = mirrored_step();
+  const std::string text = print_program(*step);
+  EXPECT_NE(text.find("stablehlo.all_reduce"), std::string::npos);
+  const std::vector<Alias> updates = pjrt::updates_in_place(*step);
+  ASSERT_GT(updates.size(), 10u);
+  const pjrt::Compiled compiled = wanted.open().compile(*step, updates, 4);
+  size_t donated = 0;
+  for (const Alias& alias : updates) donated += step->type(step->inputs()[alias.input].value).bytes();
+  EXPECT_GE(static_cast<double>(compiled.aliases), 0.99 * static_cast<double>(donated));
+  std::printf("%s, four replicas: donated %zu bytes, aliases %lld, in all %lld\n", wanted.name, donated,
+              static_cast<long long>(compiled.aliases), static_cast<long long>(compiled.in_all()));
+}
+
+TEST(StepCompilers, SlowFourH100sTakeAStepTogether) {
+  ESPALIER_NEEDS_COMPILER(pjrt::kFourH100s);
+  compile_for_four(pjrt::kFourH100s);
+}
+
+TEST(StepCompilers, SlowFourTpusTakeAStepTogether) {
+  ESPALIER_NEEDS_COMPILER(pjrt::kTpuV5e);
+  for (const pjrt::TestCompiler& tpus : pjrt::kFourTpus) compile_for_four(tpus);
 }
 
 TEST(StepCompilers, SlowTheH100sTakesEveryTrainingStep) {

@@ -46,6 +46,7 @@
 #include "espalier/tape.h"
 #include "espalier/tensor.h"
 #include "espalier/threads.h"
+#include "espalier/tpu.h"
 #include "espalier/transforms.h"
 #include "espalier/validation.h"
 #include "espalier/variable.h"

@@ -35,6 +35,7 @@ void add_launch(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_cache(CLI::App& app);
+void add_compile(CLI::App& app);
 void add_agent(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
@@ -58,6 +59,7 @@ inline constexpr Verb kVerbs[] = {{"quickstart", add_quickstart},
                                   {"verify-parity", add_verify_parity},
                                   {"devices", add_devices},
                                   {"cache", add_cache},
+                                  {"compile", add_compile},
                                   {"run", add_run},
                                   {"graph", add_graph},
                                   {"data", add_data},

@@ -29,6 +29,18 @@ struct CompiledProgram {
 
 }  // namespace
 
+std::vector<Alias> updates_in_place(const Graph& graph) {
+  std::vector<Alias> out;
+  for (size_t output = 0; output < graph.outputs().size(); ++output) {
+    if (graph.outputs()[output].kind != OutputKind::kUpdate) continue;
+    for (size_t input = 0; input < graph.inputs().size(); ++input)
+      if (graph.inputs()[input].kind == InputKind::kVariable &&
+          graph.inputs()[input].name == graph.outputs()[output].name)
+        out.push_back({input, output});
+  }
+  return out;
+}
+
 Compiler::Compiler(const Plugin& plugin, const std::string& topology, const Options& options)
     : plugin_(plugin) {
   const std::vector<NamedValue> values = text_values(options);
@@ -48,9 +60,9 @@ Compiler::Compiler(const Plugin& plugin, const std::string& topology, const Opti
 
 Compiler::~Compiler() { plugin_.destroy(TopologyDestroy{.topology = topology_}); }
 
-Compiled Compiler::compile(const Graph& graph, std::span<const Alias> aliases) const {
+Compiled Compiler::compile(const Graph& graph, std::span<const Alias> aliases, int replicas) const {
   static constexpr std::string_view kLanguage = "mlir";
-  const std::string text = program_text(graph, aliases), options = encode({});
+  const std::string text = program_text(graph, aliases), options = encode({.replicas = replicas});
   Program program{.code = text.data(),
                   .code_size = text.size(),
                   .format = kLanguage.data(),

@@ -13,12 +13,16 @@
 
 namespace espalier::pjrt {
 
-// Bytes of a compiled program: on the device where nothing else is said.
+// Each variable's new value, to take the memory of the old one: by their names in the graph.
+std::vector<Alias> updates_in_place(const Graph& graph);
+
+// Bytes of a compiled program: on the device, on each of several, where nothing else is said.
 struct Compiled {
   int64_t arguments = 0, outputs = 0;
   int64_t aliases = 0;  // of outputs that take the memory of arguments
   int64_t temporary = 0;
   size_t serialized = 0;  // of the code, as it is kept on disk
+  int64_t in_all() const { return arguments + outputs - aliases + temporary; }
 };
 
 // Safe from several threads.
@@ -33,9 +37,10 @@ class Compiler {
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
-  // For one device of the topology. Raises DeviceError[device.call], [device.memory], [device.unsupported]
-  // with what the compiler says against the program, and UnsupportedError[device.program] (program_text.h).
-  Compiled compile(const Graph& graph, std::span<const Alias> aliases = {}) const;
+  // For so many devices of the topology, which run it together. Raises DeviceError[device.call],
+  // [device.memory], [device.unsupported] with what the compiler says against the program, and
+  // UnsupportedError[device.program] (program_text.h).
+  Compiled compile(const Graph& graph, std::span<const Alias> aliases = {}, int replicas = 1) const;
 
  private:
   const Plugin& plugin_;

@@ -17,7 +17,7 @@ namespace espalier::pjrt {
 struct TestCompiler {
   const char *name, *variable, *fetch;  // "H100", what names the plugin's file, and its name for fetch-plugin
   const char* topology;
-  bool described;  // by tests/golden/h100.txtpb
+  const char* described;  // GPUs by tests/golden/h100.txtpb: so many; "" for others
 
   // "" where it is not to be tried.
   std::string file() const {
@@ -28,14 +28,19 @@ struct TestCompiler {
   Compiler open() const {
     ::setenv("TPU_SKIP_MDS_QUERY", "1", 0);  // else it asks a cloud's servers where it runs
     Compiler::Options options;
-    if (described)
-      options = {{"topology", "1x1x1"}, {"target_config", posix_env().read_file("tests/golden/h100.txtpb")}};
+    if (*described)
+      options = {{"topology", described},
+                 {"target_config", posix_env().read_file("tests/golden/h100.txtpb")}};
     return {Plugin::load(file()), topology, options};
   }
 };
 
-inline constexpr TestCompiler kH100{"H100", "ESPALIER_COMPILER_CUDA", "cuda", "", true},
-    kTpuV5e{"TPU v5e", "ESPALIER_COMPILER_TPU", "tpu", "v5e:1x1", false};
+inline constexpr TestCompiler kH100{"H100", "ESPALIER_COMPILER_CUDA", "cuda", "", "1x1x1"},
+    kFourH100s{"4 H100", "ESPALIER_COMPILER_CUDA", "cuda", "", "1x1x4"},
+    kTpuV5e{"TPU v5e", "ESPALIER_COMPILER_TPU", "tpu", "v5e:1x1", ""},
+    kFourTpus[] = {{"TPU v5e 2x2", "ESPALIER_COMPILER_TPU", "tpu", "v5e:2x2", ""},
+                   {"TPU v4 2x2x1", "ESPALIER_COMPILER_TPU", "tpu", "v4:2x2x1", ""},
+                   {"TPU v6e 2x2", "ESPALIER_COMPILER_TPU", "tpu", "v6e:2x2", ""}};
 
 // f(i) for each i below `count`, as many at a time as there are cores.
 template <class F>

@@ -1,0 +1,172 @@
+// espalier compile: what a plan's step of training takes on devices that are not there.
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/shortest.h"
+#include "cli/common.h"
+#include "cli/device_flags.h"
+#include "cli/show_step.h"
+#include "cli/verbs.h"
+#include "pjrt/compiler.h"
+#include "pjrt/find.h"
+#include "pjrt/plugin.h"
+#include "report/table.h"
+#include "text/text.h"
+
+namespace espalier::cli {
+namespace {
+
+struct CompileFlags {
+  std::string plan, topology, target;
+  std::vector<std::string> plugins;
+  int devices = 0;        // 0: all of the topology
+  double memory_gib = 0;  // of each; 0: what the topology's kind has
+  Results results;
+};
+
+// Chips of "v5e:2x2", GPUs of "1x1x4".
+int devices_of(const std::string& topology) {
+  const size_t colon = topology.find(':');
+  int64_t out = 1, number = 0;
+  bool digits = false;
+  const std::string shape = topology.substr(colon == topology.npos ? 0 : colon + 1) + "x";
+  for (const char c : shape) {
+    if (c == 'x' && digits) {
+      out *= number;
+      number = 0;
+      digits = false;
+    } else if (c >= '0' && c <= '9' && number < 10000) {
+      number = 10 * number + (c - '0');
+      digits = true;
+    } else {
+      out = 0;
+      break;
+    }
+  }
+  if (out < 1 || out > 4096)
+    throw ValueError("compile.topology", cat("\"", topology, "\" is no topology of 1 to 4096 devices"),
+                     "v5e:2x2, v4:2x2x1, v6e:2x2, or 1x1x4 with --target for GPUs");
+  return static_cast<int>(out);
+}
+
+// Of a chip, by Google's pages on each version; 0: not known.
+double gib_of(const std::string& topology) {
+  static constexpr std::pair<std::string_view, double> kKinds[] = {
+      {"v4:", 32}, {"v5e:", 16}, {"v5litepod:", 16}, {"v5p:", 95}, {"v6e:", 32}};
+  for (const auto& [kind, gib] : kKinds)
+    if (topology.starts_with(kind)) return gib;
+  return 0;
+}
+
+const pjrt::Plugin& compiler_of(const CompileFlags& flags) {
+  // A TPU's compiler looks for the host it runs on, in a cloud's servers too, and complains: here is none.
+  for (const auto& [variable, value] : {std::pair{"TPU_SKIP_MDS_QUERY", "1"},
+                                        {"TPU_WORKER_HOSTNAMES", "localhost"},
+                                        {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},
+                                        {"TPU_STDERR_LOG_LEVEL", "3"}})
+    ::setenv(variable, value, 0);
+  if (!flags.plugins.empty()) return pjrt::Plugin::load(pjrt::find_plugins(flags.plugins)[0].path);
+  return pjrt::Plugin::load(pjrt::find_device(flags.target.empty() ? "tpu" : "gpu", {}).plugin.path);
+}
+
+// Each replica's, as they run on the devices.
+std::shared_ptr<const Graph> step_of(const CompileFlags& flags, int devices, int64_t& batch) {
+  const std::string text = step_of_plan(flags.plan, "", [&](TrainPlan& plan) {
+    plan.device = DevicePlan();
+    plan.distribute.strategy = devices > 1 ? "mirrored" : "one";
+    plan.distribute.devices = devices > 1 ? devices : 0;
+    // Those that do not go round are padded.
+    plan.fit.batch_size = (plan.fit.batch_size + devices - 1) / devices * devices;
+    batch = plan.fit.batch_size;
+  });
+  return parse_program(text, flags.plan);
+}
+
+void compile_plan(const CompileFlags& flags) {
+  const int devices = flags.devices ? flags.devices : devices_of(flags.topology);
+  const pjrt::Plugin& plugin = compiler_of(flags);
+  pjrt::Compiler::Options options;
+  if (!flags.target.empty())
+    options = {{"topology", flags.topology}, {"target_config", posix_env().read_file(flags.target)}};
+  const pjrt::Compiler compiler(plugin, flags.target.empty() ? flags.topology : "", options);
+  int64_t batch = 0;
+  const std::shared_ptr<const Graph> step = step_of(flags, devices, batch);
+  const std::vector<Alias> updates = pjrt::updates_in_place(*step);
+  const pjrt::Compiled compiled = compiler.compile(*step, updates, devices);
+  size_t donated = 0;
+  for (const Alias& alias : updates) donated += step->type(step->inputs()[alias.input].value).bytes();
+  const double gib = flags.memory_gib > 0 ? flags.memory_gib : gib_of(flags.topology);
+  const auto memory = static_cast<int64_t>(gib * (int64_t{1} << 30));
+  const bool fits = memory == 0 || compiled.in_all() <= memory;
+  if (flags.results.json) {
+    nlohmann::ordered_json known;
+    if (memory) known = memory;
+    flags.results.write_json("compile", {{"plan", flags.plan},
+                                         {"topology", flags.topology},
+                                         {"plugin", plugin.path()},
+                                         {"devices", devices},
+                                         {"rows_a_step", batch},
+                                         {"argument_bytes", compiled.arguments},
+                                         {"output_bytes", compiled.outputs},
+                                         {"donated_bytes", donated},
+                                         {"aliased_bytes", compiled.aliases},
+                                         {"temporary_bytes", compiled.temporary},
+                                         {"bytes", compiled.in_all()},
+                                         {"code_bytes", compiled.serialized},
+                                         {"memory_bytes", known},
+                                         {"fits", fits}});
+  } else {
+    const auto mib = [](int64_t bytes) { return fixed(static_cast<double>(bytes) / (1 << 20), 3); };
+    Table table({"of each device", "MiB", "what it is"});
+    table.row({"arguments", mib(compiled.arguments), "variables, optimizer state and the rows of a step"});
+    table.row({"results", mib(compiled.outputs), "their new values, and flags"});
+    table.row({"in place", cat("-", mib(compiled.aliases)),
+               cat("new values that take the memory of old ones: ", mib(static_cast<int64_t>(donated)),
+                   " were donated")});
+    table.row({"temporary", mib(compiled.temporary), "activations and buffers of messages"});
+    table.row({"in all", mib(compiled.in_all()),
+               cat("the code is ", mib(static_cast<int64_t>(compiled.serialized)), " more")});
+    flags.results.write(cat(step->name(), " for ", counted(static_cast<size_t>(devices), "device"), " of ",
+                            flags.topology, ", ", counted(static_cast<size_t>(batch / devices), "row"),
+                            " of ", batch, " on each\n", table.text(flags.results.terminal()),
+                            memory == 0 ? "how much memory a device has is not known: --memory GIB"
+                                        : cat(fits ? "fits" : "does not fit", " in ", shortest(gib), " GiB"),
+                            "\n"));
+    flags.results.suggest({"train", flags.plan, "--device", flags.target.empty() ? "tpu" : "gpu"});
+  }
+  if (!fits) throw Exit{1};
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app) {
+  auto flags = std::make_shared<CompileFlags>();
+  CLI::App* verb = app.add_subcommand(
+      "compile", "Whether a plan's step fits on devices that are not there: what their compiler says");
+  verb->add_option("plan", flags->plan, "A plan, .toml; its step of training is compiled and not run")
+      ->required()
+      ->option_text("PLAN");
+  verb->add_option(
+          "--topology", flags->topology,
+          "The devices in the compiler's words: v5e:2x2, v4:2x2x1, v6e:2x2; of GPUs 1x1x4, with --target")
+      ->required()
+      ->option_text("NAME");
+  add_plugins(*verb, flags->plugins);
+  verb->add_option("--target", flags->target,
+                   "What a GPU is, a text of XLA's GpuTargetConfigProto, as it publishes for an H100")
+      ->option_text("FILE");
+  verb->add_option("--devices", flags->devices, "So many of them; 0: all")
+      ->check(number_from(int64_t{0}, 256))
+      ->option_text("N [0]");
+  verb->add_option("--memory", flags->memory_gib, "Of each device, in GiB; of TPUs it is known")
+      ->check(number_from(0.001, 1e6))
+      ->option_text("GIB");
+  flags->results.add_json(*verb);
+  flags->results.add_out(*verb);
+  verb->callback([flags] { compile_plan(*flags); });
+}
+
+}  // namespace espalier::cli

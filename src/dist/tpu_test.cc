@@ -1,0 +1,82 @@
+#include "espalier/tpu.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/devices.h"
+#include "pjrt/plugin_test.h"
+
+namespace espalier {
+namespace {
+
+Environment tpu_environment(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const std::string& name) {
+    const auto it = values.find(name);
+    return it == values.end() || it->second.empty() ? std::nullopt : std::optional(it->second);
+  };
+}
+const std::map<std::string, std::string> kPod = {{"TPU_WORKER_HOSTNAMES", "t0,t1,t2,t3"},
+                                                 {"TPU_WORKER_ID", "2"},
+                                                 {"TPU_ACCELERATOR_TYPE", "v5litepod-16"}};
+
+TEST(TpuResolver, AHostByItselfIsOneOfOne) {
+  const TPUClusterResolver here({.environment = tpu_environment({})});
+  EXPECT_EQ(here.num_workers(), 1);
+  EXPECT_EQ(here.rank(), 0);
+  EXPECT_TRUE(here.cluster_spec().empty());
+  EXPECT_TRUE(here.variables().empty());
+  const TPUClusterResolver local({.tpu = "local", .environment = tpu_environment({})});
+  EXPECT_EQ(local.variables(), (std::map<std::string, std::string>{{"TPU_SKIP_MDS_QUERY", "1"}}));
+  const TPUClusterResolver told(
+      {.tpu = "local", .environment = tpu_environment({{"TPU_SKIP_MDS_QUERY", "0"}})});
+  EXPECT_TRUE(told.variables().empty());
+}
+
+TEST(TpuResolver, TheEnvironmentSaysWhichHostOfATpuItIs) {
+  const TPUClusterResolver third({.environment = tpu_environment(kPod)});
+  EXPECT_EQ(third.num_workers(), 4);
+  EXPECT_EQ(third.rank(), 2);
+  EXPECT_EQ(third.master(), "t0");
+  EXPECT_EQ(third.accelerator(), "v5litepod-16");
+  EXPECT_EQ(third.cluster_spec().at("worker").size(), 4u);
+  auto unnumbered = kPod;
+  unnumbered.erase("TPU_WORKER_ID");
+  const TPUClusterResolver named({.tpu = "t1", .environment = tpu_environment(unnumbered)});
+  EXPECT_EQ(named.rank(), 1);
+  EXPECT_EQ(named.variables(),
+            (std::map<std::string, std::string>{{"CLOUD_TPU_TASK_ID", "1"}, {"TPU_WORKER_ID", "1"}}));
+}
+
+TEST(TpuResolver, WhatIsNoneIsRefused) {
+  const auto rule = [](const std::string& tpu, std::map<std::string, std::string> values) {
+    return rule_of(
+        [&] { const TPUClusterResolver none({.tpu = tpu, .environment = tpu_environment(values)}); });
+  };
+  EXPECT_EQ(rule("grpc://10.0.0.2:8470", {}), "tpu.address");
+  EXPECT_EQ(rule("t9", kPod), "tpu.worker");
+  EXPECT_EQ(rule("t0", {}), "tpu.worker");
+  for (const char* number : {"4", "-1", "two", "1x"}) {
+    auto other = kPod;
+    other["TPU_WORKER_ID"] = number;
+    EXPECT_EQ(rule("", other), "tpu.worker") << number;
+  }
+  EXPECT_EQ(
+      rule_of([] { const strategy::TPU pod(TPUClusterResolver({.environment = tpu_environment(kPod)})); }),
+      "tpu.pod");
+}
+
+TEST(TpuResolver, AStrategyHasAReplicaOnEachDevice) {
+  ESPALIER_NEEDS_PLUGIN();
+  ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
+  ::setenv("ESPALIER_XLA_CPU_DEVICES", "3", 0);
+  const TPUClusterResolver resolver({.device = "xla-cpu", .environment = tpu_environment({})});
+  connect_to_cluster(resolver);
+  const TPUSystem system = initialize_tpu_system(resolver);
+  EXPECT_EQ(system.devices, (std::vector<std::string>{"xla-cpu:0", "xla-cpu:1", "xla-cpu:2"}));
+  EXPECT_FALSE(system.kind.empty());
+  EXPECT_EQ(initialize_tpu_system(resolver).devices, system.devices);
+  EXPECT_EQ(strategy::TPU(resolver).num_replicas_in_sync(), 3);
+}
+
+}  // namespace
+}  // namespace espalier
