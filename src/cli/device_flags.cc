@@ -1,6 +1,8 @@
 #include "cli/device_flags.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 
 #include "cli/common.h"
 #include "espalier/run_context.h"
@@ -9,12 +11,25 @@
 namespace espalier::cli {
 namespace {
 
+// Of several processes that `espalier launch` has started on this machine each takes a GPU of its own, unless
+// it is told which.
+std::optional<int> own_gpu(const pjrt::Found& plugin, const std::string& name) {
+  const char *const rank = std::getenv("ESPALIER_LOCAL_RANK"), *const world =
+                                                                   std::getenv("ESPALIER_LOCAL_WORLD");
+  const bool gpu = plugin.kind == "cuda" || plugin.kind == "rocm";
+  if (!gpu || name.find(':') != name.npos || !rank || !world || std::atoi(world) < 2) return std::nullopt;
+  if (std::getenv("CUDA_VISIBLE_DEVICES") || std::getenv("ROCR_VISIBLE_DEVICES")) return std::nullopt;
+  return std::atoi(rank);
+}
+
 // Of all devices of the client, before it is created.
 const std::string& with_options(const DevicePlan& plan) {
   if (plan.is_cpu()) return plan.name;
   set_matmul_precision(plan.matmul_precision);
-  const std::string client = pjrt::find_device(pjrt::single_devices(plan.name)[0], plan.plugins).plugin.name;
-  pjrt::change_client_options(client, [&](pjrt::ClientOptions& options) {
+  const std::string first = pjrt::single_devices(plan.name)[0];
+  const pjrt::Found plugin = pjrt::find_device(first, plan.plugins).plugin;
+  pjrt::change_client_options(plugin.name, [&](pjrt::ClientOptions& options) {
+    if (const std::optional<int> own = own_gpu(plugin, plan.name)) options.visible = {*own};
     options.memory_grows = options.memory_grows || plan.memory_growth;
     if (plan.memory_fraction > 0) options.memory_fraction = plan.memory_fraction;
   });

@@ -186,10 +186,21 @@ TEST_F(DeviceTrain, SlowSeveralDevicesTrainAsOne) {
     EXPECT_EQ(refused.code, 2) << words;
     EXPECT_NE(refused.error.find(cat("[", rule, "]")), std::string::npos) << words << refused.error;
   }
-  const Outcome workers = call(cat("launch -n 2 -- ", build_folder(), "/espalier ", again,
-                                   " --device xla-cpu --strategy multiworker"));
-  EXPECT_NE(workers.code, 0);
-  EXPECT_NE(workers.error.find("[device.strategy]"), std::string::npos) << workers.error;
+}
+
+// A process with a plugin each, and shared memory between them.
+TEST_F(DeviceTrain, SlowWorkersTrainWithAPluginEach) {
+  const auto one = train("one", there());
+  const Outcome two =
+      call_shell(cat("ESPALIER_CACHE=", path("cache"), " ", build_folder(), "/espalier launch -n 2 -- ",
+                     build_folder(), "/espalier train --json --epochs 3 --data ", path("rows.csv"),
+                     " --label label --model ", path("two"), " --strategy multiworker ", there()));
+  ASSERT_EQ(two.code, 0) << two.error;
+  const auto said = nlohmann::json::parse(two.output);
+  EXPECT_EQ(said.at("device").at("name"), "xla-cpu:0");
+  EXPECT_GT(said.at("device").at("executes"), 20);
+  EXPECT_NEAR(said.at("test").at("log_loss").get<double>(), one.at("test").at("log_loss").get<double>(),
+              1e-5);
 }
 
 struct DevicePictures : PicturesTest {};

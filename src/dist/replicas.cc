@@ -29,11 +29,11 @@ Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions optio
       worker_(places.at(0).worker),
       several_(places[0].device) {
   const RunContext& current = RunContext::current();
-  if (current.device && !several_ && places[0].communicator)
-    throw UnsupportedError(
-        "device.strategy",
-        cat("workers of a strategy run on their CPUs, and the device is ", current.device->name()),
-        "strategy::Mirrored, which runs on several devices of one process");
+  if (current.device && current.device->replicas() > 1 && places[0].communicator)
+    throw UnsupportedError("device.strategy",
+                           cat("a worker has one device, and here are ", current.device->replicas(), ": ",
+                               current.device->name()),
+                           "a worker for each device, or strategy::Mirrored in one process");
   for (Place& place : places) {
     Device* const device = several_ ? several_.get() : current.device;
     contexts_.push_back(std::make_unique<RunContext>(
@@ -101,7 +101,8 @@ std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank) con
   }
   const auto [first, last] = rows_of(batch.count(), rank);
   std::vector<Tensor> out = rows_between(batch.rows, first, last);
-  if (several_ && last - first < rows_each(batch)) out = with_rows_of_no_weight(out, rows_each(batch));
+  if (contexts_[0]->device && last - first < rows_each(batch))
+    out = with_rows_of_no_weight(out, rows_each(batch));
   out.push_back(Tensor::scalar(first));
   return out;
 }
@@ -111,7 +112,7 @@ int64_t Replicas::rows_each(const BatchRows& batch) const {
 }
 
 bool Replicas::adds_rows(const BatchRows& batch) const {
-  return several_ && rows_each(batch) * world() != batch.count();
+  return contexts_[0]->device && batch.of_shards.empty() && rows_each(batch) * world() != batch.count();
 }
 
 std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const { return arguments_of(batch, first_); }

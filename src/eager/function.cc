@@ -12,6 +12,7 @@
 #include "base/rank_stage.h"
 #include "base/shortest.h"
 #include "eager/shares.h"
+#include "eager/staged_program.h"
 #include "eager/traced_graph.h"
 #include "ir/constant.h"
 #include "ir/device.h"
@@ -40,6 +41,7 @@ struct Plan {
   struct OnDevice {
     const Device* device = nullptr;
     MatmulPrecision precision = {};
+    int rank = 0, world = 1;
     std::shared_ptr<const DeviceProgram> program = {};
   };
   std::vector<OnDevice> on_devices;  // that have called it
@@ -301,13 +303,20 @@ struct TracedFunction::Impl {
     return tracer(types, again, after);
   }
 
-  std::shared_ptr<const DeviceProgram> on_device(Plan& plan, Device& device) {
+  std::shared_ptr<const DeviceProgram> on_device(Plan& plan, const RunContext& context) {
+    Device& device = *context.device;
     const std::lock_guard lock(mutex);
-    for (const Plan::OnDevice& known : plan.on_devices)
-      if (known.device == &device && known.precision == matmul_precision()) return known.program;
+    for (const Plan::OnDevice& known : plan.on_devices) {
+      if (known.device == &device && known.precision == matmul_precision() && known.rank == context.rank &&
+          known.world == context.world)
+        return known.program;
+    }
     if (plan.on_devices.empty()) plan.aliases = aliases_of(plan.program);
-    plan.on_devices.push_back(
-        {&device, matmul_precision(), device.compile(*optimize(plan.program.graph), plan.aliases)});
+    const auto graph = optimize(plan.program.graph);
+    const bool staged = context.communicator && context.world > 1 && meets_processes(*graph);
+    plan.on_devices.push_back({&device, matmul_precision(), context.rank, context.world,
+                               staged ? compile_in_stages(*graph, plan.aliases, device, context.rank)
+                                      : device.compile(*graph, plan.aliases)});
     return plan.on_devices.back().program;
   }
 
@@ -396,7 +405,7 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   if (is_recorded(Sink::current())) {
     results = call_recorded(plan.program, impl_->options.name, arguments, context.device);
   } else if (context.device) {
-    const auto executable = impl_->on_device(*state->plan, *context.device);
+    const auto executable = impl_->on_device(*state->plan, context);
     results =
         replay_on_device(plan.program, plan.aliases, *executable, *context.device, state->lists, arguments);
   } else {

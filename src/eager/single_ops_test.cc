@@ -110,6 +110,7 @@ TEST_F(EagerOnDevice, AFunctionUnderATapeRunsThere) {
 }
 
 TEST_F(EagerOnDevice, AVariableOfATensorThereLiesThere) {
+  const DeviceScope outside("cpu");
   const Variable kept(there(x_));
   EXPECT_EQ(place(kept.read()), device_->name());
 }

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
-#include "comm/local.h"
 #include "eager/trace.h"
 #include "espalier/array.h"
 #include "espalier/devices.h"
@@ -127,13 +126,6 @@ TEST_F(TrainOnDevice, WhatWasTrainedThereIsSavedAndEvaluatedHere) {
   EXPECT_NEAR(far, here, 1e-5 * std::abs(here));
   const Tensor predicted = there([&] { return model.predict(rows.x); });
   EXPECT_LE(device_distance(predicted, model.predict(rows.x)), 1e-5);
-}
-
-TEST_F(TrainOnDevice, WorkersOfAStrategyAreRefused) {
-  const auto ranks = local_communicators(2);
-  const RunContext first({.device = device_.get(), .communicator = ranks[0].get()});
-  const RunScope scope(first);
-  EXPECT_EQ(rule_of([] { const strategy::MultiWorkerMirrored workers; }), "device.strategy");
 }
 
 }  // namespace

@@ -1,0 +1,309 @@
+#include "eager/staged_program.h"
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/format.h"
+#include "espalier/communicator.h"
+#include "espalier/run_context.h"
+#include "ir/builder.h"
+#include "ops/collective.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+#include "runtime/executable.h"
+
+namespace espalier {
+namespace {
+
+// Nodes of the graph, and the values that go in and out.
+struct Piece {
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> inputs, outputs;
+};
+
+// Values of no operand are made where they are needed.
+bool is_made_anywhere(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.producer(value);
+  return producer != kNone && graph.node(producer).input_count == 0;
+}
+
+class Cut {
+ public:
+  explicit Cut(const Graph& graph) : graph_(graph), part_of_(graph.nodes().size(), kNone) {
+    for (NodeId i = 0; i < graph.nodes().size(); ++i)
+      if (is_collective(*graph.node(i).op)) exchanges.push_back({{i}, {}, {}});
+    for (Piece& exchange : exchanges) {
+      const Node& node = graph.node(exchange.nodes[0]);
+      Piece stage;
+      for (const ValueId input : graph.inputs(node)) take(input, stage);
+      if (!stage.nodes.empty()) add(std::move(stage));
+      behind.push_back(stages.size());
+    }
+    Piece rest;
+    for (const GraphOutput& output : graph.outputs()) take(output.value, rest);
+    add(std::move(rest));
+    for (Piece& exchange : exchanges) {
+      const Node& node = graph.node(exchange.nodes[0]);
+      for (const ValueId input : graph.inputs(node)) need(input, exchange);
+      for (uint32_t i = 0; i < node.result_count; ++i) exchange.outputs.push_back(node.first_result + i);
+    }
+    for (Piece& stage : stages) {
+      for (const NodeId id : stage.nodes)
+        for (const ValueId input : graph.inputs(graph.node(id)))
+          if (!is_made_anywhere(graph, input)) need(input, stage);
+    }
+    for (const GraphOutput& output : graph.outputs()) give(output.value);
+  }
+
+  std::vector<Piece> stages, exchanges;
+  std::vector<size_t> behind;  // of each exchange: how many stages run before it
+
+ private:
+  bool is_exchange(NodeId id) const { return is_collective(*graph_.node(id).op); }
+  // What computes the value, and is in no stage yet.
+  void take(ValueId value, Piece& stage) {
+    std::vector<NodeId> todo{graph_.producer(value)};
+    while (!todo.empty()) {
+      const NodeId id = todo.back();
+      todo.pop_back();
+      if (id == kNone || is_exchange(id) || part_of_[id] != kNone) continue;
+      part_of_[id] = static_cast<uint32_t>(stages.size());
+      stage.nodes.push_back(id);
+      for (const ValueId input : graph_.inputs(graph_.node(id))) todo.push_back(graph_.producer(input));
+    }
+  }
+  void add(Piece stage) {
+    std::ranges::sort(stage.nodes);
+    stages.push_back(std::move(stage));
+  }
+  void need(ValueId value, Piece& part) {
+    const NodeId producer = graph_.producer(value);
+    const bool own = producer != kNone && !is_exchange(producer) && !stages.empty() &&
+                     &part == &stages[part_of_[producer]];
+    if (own || std::ranges::count(part.inputs, value)) return;
+    part.inputs.push_back(value);
+    give(value);
+  }
+  // Its stage gives it to others.
+  void give(ValueId value) {
+    const NodeId producer = graph_.producer(value);
+    if (producer == kNone || is_exchange(producer)) return;
+    std::vector<ValueId>& outputs = stages[part_of_[producer]].outputs;
+    if (!std::ranges::count(outputs, value)) outputs.push_back(value);
+  }
+
+  const Graph& graph_;
+  std::vector<uint32_t> part_of_;
+};
+
+void check_regions(const Graph& graph, const Node& node) {
+  for (const GraphPtr& region : graph.regions(node)) {
+    for (const Node& inner : region->nodes()) {
+      if (is_collective(*inner.op) || inner.op == &op_replica_id) {
+        const CallScope call(region->location(inner));
+        throw UnsupportedError("device.program", cat(inner.op->name, ": inside of ", node.op->name,
+                                                     " processes with devices of their own cannot meet"));
+      }
+      check_regions(*region, inner);
+    }
+  }
+}
+
+std::shared_ptr<Graph> graph_of(const Graph& graph, const Piece& part, const std::string& name, int rank) {
+  GraphBuilder builder(name);
+  std::map<ValueId, ValueId> map;
+  for (const ValueId input : part.inputs)
+    map[input] = builder.value_of(builder.argument(cat("v", input), graph.type(input)));
+  std::vector<uint32_t> types;
+  const auto copy = [&](const Node& node) {
+    if (node.op == &op_replica_id) {
+      map[node.first_result] = builder.value_of(Tensor::scalar(static_cast<uint32_t>(rank)));
+      return;
+    }
+    std::vector<ValueId> operands;
+    for (const ValueId input : graph.inputs(node)) operands.push_back(map.at(input));
+    const NodeId id = builder.append(graph, node, operands, graph.regions(node), types);
+    for (uint32_t i = 0; i < node.result_count; ++i)
+      map[node.first_result + i] = builder.graph().node(id).first_result + i;
+  };
+  for (const NodeId id : part.nodes) {
+    const Node& node = graph.node(id);
+    for (const ValueId input : graph.inputs(node))
+      if (!map.contains(input)) copy(graph.node(graph.producer(input)));
+    if (!node.result_count || !map.contains(node.first_result)) copy(node);
+  }
+  for (const ValueId output : part.outputs)
+    builder.result(cat("v", output), builder.tensor_of(map.at(output)));
+  return builder.finish();
+}
+
+struct StageOnDevice {
+  std::shared_ptr<const DeviceProgram> program;
+  std::vector<ValueId> inputs, outputs;
+};
+struct ExchangeHere {
+  std::shared_ptr<const Executable> executable;
+  std::vector<ValueId> inputs, outputs;
+  size_t behind = 0;
+};
+
+using Arrays = std::vector<RemoteArrayPtr>;
+
+// The exchanges of one run, one behind the other on a thread of its own.
+class Exchanges {
+ public:
+  Exchanges(const std::vector<ExchangeHere>& all, Device& device, const RunContext& context)
+      : all_(all), device_(device), context_(context), given_(all.size()), got_(all.size()) {
+    for (auto& promise : got_) results_.push_back(promise.get_future());
+    task_ = std::async(std::launch::async, [this] { work(); });
+  }
+  ~Exchanges() {
+    if (given_count_ < all_.size()) {
+      // Others would wait for what does not come.
+      if (context_.communicator) context_.communicator->abort("a stage of the step failed on the device");
+      for (; given_count_ < all_.size(); ++given_count_)
+        given_[given_count_].set_exception(std::make_exception_ptr(InternalError("a stage has failed")));
+    }
+    task_.wait();
+  }
+  Exchanges(const Exchanges&) = delete;
+  Exchanges& operator=(const Exchanges&) = delete;
+
+  // In their order.
+  void give(Arrays operands) { given_[given_count_++].set_value(std::move(operands)); }
+  // Waits for it. REQUIRES: its operands were given, and nobody has asked before.
+  Arrays get(size_t i) { return results_[i].get(); }
+
+ private:
+  void work() {
+    const RunScope scope(context_);
+    size_t i = 0;
+    try {
+      for (; i < all_.size(); ++i) {
+        std::vector<Literal> values;
+        for (const RemoteArrayPtr& array : given_[i].get_future().get()) values.push_back(array->download());
+        Arrays out;
+        for (const Literal& value : run(*all_[i].executable, values, context_))
+          out.push_back(device_.upload(value));
+        got_[i].set_value(std::move(out));
+      }
+    } catch (...) {
+      for (; i < all_.size(); ++i) got_[i].set_exception(std::current_exception());
+    }
+  }
+
+  const std::vector<ExchangeHere>& all_;
+  Device& device_;
+  const RunContext& context_;
+  std::vector<std::promise<Arrays>> given_, got_;
+  std::vector<std::future<Arrays>> results_;
+  size_t given_count_ = 0;
+  std::future<void> task_;
+};
+
+class StagedProgram final : public DeviceProgram {
+ public:
+  StagedProgram(const Graph& graph, std::span<const Alias> aliases, Device& device, int rank)
+      : device_(device) {
+    for (const Node& node : graph.nodes()) check_regions(graph, node);
+    for (const GraphInput& input : graph.inputs()) inputs_.push_back(input.value);
+    for (const GraphOutput& output : graph.outputs()) outputs_.push_back(output.value);
+    Cut cut(graph);
+    for (size_t i = 0; i < cut.stages.size(); ++i) {
+      Piece& part = cut.stages[i];
+      std::vector<Alias> own;
+      if (i + 1 == cut.stages.size()) {
+        for (const Alias& alias : aliases) {
+          const auto input = std::ranges::find(part.inputs, inputs_[alias.input]);
+          const auto output = std::ranges::find(part.outputs, outputs_[alias.output]);
+          if (input == part.inputs.end() || output == part.outputs.end()) continue;
+          own.push_back({static_cast<size_t>(input - part.inputs.begin()),
+                         static_cast<size_t>(output - part.outputs.begin())});
+        }
+      }
+      // The last one may have nothing left to do.
+      std::shared_ptr<const DeviceProgram> program;
+      if (!part.outputs.empty())
+        program = device.compile(*optimize(graph_of(graph, part, cat(graph.name(), "/", i), rank)), own);
+      stages_.push_back({std::move(program), std::move(part.inputs), std::move(part.outputs)});
+      if (i + 1 == cut.stages.size()) last_ = std::move(own);
+    }
+    for (size_t i = 0; i < cut.exchanges.size(); ++i) {
+      Piece& part = cut.exchanges[i];
+      exchanges_.push_back(
+          {espalier::compile(graph_of(graph, part, cat(graph.name(), "/exchange ", i), rank)),
+           std::move(part.inputs), std::move(part.outputs), cut.behind[i]});
+    }
+  }
+
+  Arrays run(std::span<const RemoteArrayPtr> inputs, std::span<const char> donated) const override {
+    std::map<ValueId, RemoteArrayPtr> values;
+    std::set<ValueId> given;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      values[inputs_[i]] = inputs[i];
+      if (!donated.empty() && donated[i]) given.insert(inputs_[i]);
+    }
+    Exchanges exchanges(exchanges_, device_, RunContext::current());
+    size_t begun = 0;
+    std::vector<char> had(exchanges_.size(), false);
+    const auto of = [&](const std::vector<ValueId>& wanted) {
+      Arrays out;
+      for (const ValueId value : wanted) {
+        for (size_t i = 0; !values.contains(value) && i < exchanges_.size(); ++i) {
+          if (had[i] || !std::ranges::count(exchanges_[i].outputs, value)) continue;
+          had[i] = true;
+          const Arrays results = exchanges.get(i);
+          for (size_t k = 0; k < results.size(); ++k) values[exchanges_[i].outputs[k]] = results[k];
+        }
+        out.push_back(values.at(value));
+      }
+      return out;
+    };
+    const auto begin_behind = [&](size_t stages) {
+      for (; begun < exchanges_.size() && exchanges_[begun].behind <= stages; ++begun)
+        exchanges.give(of(exchanges_[begun].inputs));
+    };
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      begin_behind(i);
+      const StageOnDevice& stage = stages_[i];
+      const Arrays arrays = of(stage.inputs);
+      std::vector<char> kept(arrays.size(), false);
+      if (i + 1 == stages_.size()) {
+        // All others have come that may fail: from here on old values go.
+        for (size_t k = 0; k < exchanges_.size(); ++k) of(exchanges_[k].outputs);
+        for (const Alias& alias : last_) kept[alias.input] = given.contains(stage.inputs[alias.input]);
+      }
+      if (!stage.program) continue;
+      const Arrays results = stage.program->run(arrays, kept);
+      for (size_t k = 0; k < results.size(); ++k) values[stage.outputs[k]] = results[k];
+    }
+    return of(outputs_);
+  }
+
+ private:
+  Device& device_;
+  std::vector<ValueId> inputs_, outputs_;
+  std::vector<StageOnDevice> stages_;
+  std::vector<ExchangeHere> exchanges_;
+  std::vector<Alias> last_;  // of the last stage
+};
+
+}  // namespace
+
+bool meets_processes(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return is_collective(*node.op) || node.op == &op_replica_id ||
+           std::ranges::any_of(graph.regions(node),
+                               [](const GraphPtr& region) { return meets_processes(*region); });
+  });
+}
+
+std::shared_ptr<const DeviceProgram> compile_in_stages(const Graph& graph, std::span<const Alias> aliases,
+                                                       Device& device, int rank) {
+  return std::make_shared<StagedProgram>(graph, aliases, device, rank);
+}
+
+}  // namespace espalier
