@@ -63,7 +63,7 @@ GraphPtr mirrored_step() {
                    Dropout(0.3), Dense({.units = 10})};
   model.compile({.optimizer = Adam{}});
   const Tensor x = random_normal({32, 20}, 1, 0), y = argmax(random_normal({32, 10}, 2, 0), 1);
-  return parse_program(model.step_program(x, y, "strategy"), "step");
+  return parse_program(model.step_program(x, y), "step");
 }
 
 void compile_for_four(const pjrt::TestCompiler& wanted) {

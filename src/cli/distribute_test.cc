@@ -233,16 +233,6 @@ std::string left_behind(const std::string& job, const std::string& folder) {
       .output;
 }
 
-// Of a record: seconds from the last collective that a rank ended to the verdict. A rank breaks behind it,
-// at the begin of its next step.
-double seconds_to_verdict(const nlohmann::json& start, int rank) {
-  double out = 1e9;
-  for (const auto& call : start["ranks"].at(static_cast<size_t>(rank))["collectives"]) {
-    if (!call["done_seconds_ago"].is_null()) out = call["done_seconds_ago"].get<double>();
-  }
-  return out;
-}
-
 // Seeded faults: what the launcher says, how soon, and that nothing is left. ESPALIER_CHAOS_RUNS: how many.
 TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
   const std::string folder = launched_folder("distribute-chaos", 601), record = folder + "/record.json";

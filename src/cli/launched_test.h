@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "base/env.h"
 #include "base/format.h"
 #include "base/sha256.h"
@@ -58,6 +60,16 @@ inline std::string shell_words(const std::string& script) { return cat("sh -c '"
 // `program`, on one rank behind `instead`, which may be an exec.
 inline std::string but_on(int rank, const std::string& instead, const std::string& program) {
   return shell_words(cat("[ $ESPALIER_RANK = ", rank, " ] && ", instead, "; exec ", program));
+}
+
+// Of a record: seconds from the last collective that a rank ended to the verdict. A rank breaks behind it,
+// at the begin of its next step.
+inline double seconds_to_verdict(const nlohmann::json& start, int rank) {
+  double out = 1e9;
+  for (const auto& call : start["ranks"].at(static_cast<size_t>(rank))["collectives"]) {
+    if (!call["done_seconds_ago"].is_null()) out = call["done_seconds_ago"].get<double>();
+  }
+  return out;
 }
 
 }  // namespace espalier::cli

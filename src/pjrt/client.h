@@ -1,6 +1,7 @@
 // A plugin's client: the devices of one plugin in this process.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,8 +52,9 @@ class Client final : public std::enable_shared_from_this<Client> {
   std::mutex& starting() { return starting_; }
   // Name and version of what it drives, and of its driver: what compiled programs depend on.
   const std::string& platform() const { return platform_; }
-  // Whether that is XLA for CPUs.
-  bool is_cpu() const { return platform_.starts_with("cpu"); }
+  // Whether that is XLA for CPUs, and knows by their names the options that we give it.
+  bool takes_options_of_cpus() const { return cpu_options_ && platform_.starts_with("cpu"); }
+  void takes_no_options_of_cpus() { cpu_options_ = false; }
 
  private:
   Client(const Plugin& plugin, AbiClient* client) : plugin_(plugin), client_(client) {}
@@ -61,6 +63,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   const Plugin& plugin_;
   AbiClient* client_;
   std::string platform_;
+  std::atomic<bool> cpu_options_ = true;
   std::vector<std::unique_ptr<ClientDevice>> devices_;
   std::mutex mutex_;
   std::mutex starting_;

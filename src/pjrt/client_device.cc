@@ -53,6 +53,10 @@ struct Uploads {
 // The first device alone needs no name, and the program then runs on any plugin's first.
 std::vector<int> named(std::vector<int> ids) { return ids == std::vector<int>{0} ? std::vector<int>() : ids; }
 
+// Many replicas on few cores are slow and not stuck, and who waits for a process that is gone hears of it
+// from us.
+constexpr int64_t kCollectiveSeconds = 3600;
+
 // A compilation that takes longer is told of.
 constexpr double kNotedSeconds = 2;
 
@@ -255,10 +259,12 @@ std::string ClientDevice::serialized(AbiLoadedExecutable* loaded) const {
 
 std::shared_ptr<const DeviceProgram> ClientDevice::compile(const Graph& graph,
                                                            std::span<const Alias> aliases) {
-  const std::string text = program_text(graph, aliases, replicas()),
-                    options = encode({.keeps_nan = client_.is_cpu(),
-                                      .devices = named(ids()),
-                                      .replicas = static_cast<int>(replicas())});
+  CompileOptions wanted{.devices = named(ids()), .replicas = static_cast<int>(replicas())};
+  if (client_.takes_options_of_cpus()) {
+    wanted.keeps_nan = true;
+    if (replicas() > 1) wanted.collective_seconds = kCollectiveSeconds;
+  }
+  const std::string text = program_text(graph, aliases, replicas()), options = encode(wanted);
   ProgramCache& cache = user_cache();
   std::optional<ProgramKey> key;
   AbiLoadedExecutable* program = nullptr;
@@ -280,7 +286,17 @@ std::shared_ptr<const DeviceProgram> ClientDevice::compile(const Graph& graph,
     count(&Counters::loads);
   } else {
     double seconds = 0;
-    program = compiled(graph, text, options, seconds);
+    try {
+      program = compiled(graph, text, options, seconds);
+    } catch (const DeviceError& error) {
+      if (!wanted.keeps_nan || error.message().find("No such compile option") == std::string::npos) throw;
+      // Of a version that has other names for them.
+      client_.takes_no_options_of_cpus();
+      note(cat(name_, ": this version of XLA takes no option that keeps NaN in a maximum or minimum"));
+      wanted.keeps_nan = false;
+      wanted.collective_seconds = 0;
+      program = compiled(graph, text, encode(wanted), seconds);
+    }
     count(&Counters::compiles);
     if (key) {
       if (const std::string bytes = serialized(program); !bytes.empty()) cache.put(*key, bytes, seconds);

@@ -38,11 +38,12 @@ enum Field : int {
   kKey = 1,
   kValue = 2,
   kBool = 2,
+  kInt = 3,
 };
 
-void put_flag(std::string& out, std::string_view name, bool value) {
+void put_override(std::string& out, std::string_view name, Field type, uint64_t value) {
   std::string choice, entry;
-  put_number(choice, kBool, value);
+  put_number(choice, type, value);
   put_bytes(entry, kKey, name);
   put_bytes(entry, kValue, choice);
   put_bytes(out, kOverrides, entry);
@@ -65,8 +66,11 @@ std::string encode(const CompileOptions& options) {
     put_bytes(build, kAssignment, assignment);
   }
   put_bytes(out, kBuildOptions, build);
-  if (options.keeps_nan) put_flag(out, "xla_cpu_enable_fast_min_max", false);
-  if (!options.excess_precision) put_flag(out, "xla_allow_excess_precision", false);
+  if (options.keeps_nan) put_override(out, "xla_cpu_enable_fast_min_max", kBool, false);
+  if (options.collective_seconds)
+    put_override(out, "xla_cpu_collective_call_terminate_timeout_seconds", kInt,
+                 static_cast<uint64_t>(options.collective_seconds));
+  if (!options.excess_precision) put_override(out, "xla_allow_excess_precision", kBool, false);
   return out;
 }
 

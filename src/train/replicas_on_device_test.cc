@@ -63,6 +63,17 @@ std::vector<OfReplicas> of_replicas() {
   const FitOptions even{.epochs = 5, .batch_size = 16};
   return {{"dropout", dropping, adam, even},
           {"synchronized", [] { return batch_normalized(true); }, adam, even},
+          {"convolution",
+           [] {
+             return Sequential{
+                 Reshape({2, 2, 3}),
+                 Conv2D({.filters = 8, .kernel_size = {2, 2}, .padding = "same", .use_bias = false}),
+                 BatchNormalization({.synchronized = true}),
+                 Activation("relu"),
+                 Flatten(),
+                 Dense({.units = 4})};
+           },
+           adam, even},
           {"accumulation", dropping,
            [](Model& model) {
              model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});

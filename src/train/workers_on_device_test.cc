@@ -83,7 +83,7 @@ TEST_F(WorkersOnDevice, SlowTheyTrainAsOneDeviceWithTheWholeBatch) {
   for (const OfWorkers& each : of_workers()) {
     SCOPED_TRACE(each.name);
     const TrainedWeights one = trained_by(each.make, each.compile, rows, options, nullptr);
-    for (const size_t world : {2, 3}) {
+    for (size_t world = 2; world <= (each.name == std::string("dropout") ? 3 : 2); ++world) {
       SCOPED_TRACE(world);
       std::vector<TrainedWeights> all(world);
       const auto errors = on_workers(world, [&](size_t i, const Strategy& workers) {
