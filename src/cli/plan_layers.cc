@@ -1,6 +1,7 @@
 #include "base/format.h"
 #include "cli/common.h"
 #include "cli/plan_fields.h"
+#include "espalier/devices.h"
 #include "nn/infer_outputs.h"
 
 namespace espalier::cli {
@@ -309,6 +310,7 @@ void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtyp
 }
 
 void check_layers(const TrainPlan& plan, const Dims& row) {
+  const DeviceScope here("cpu");  // nothing is computed
   std::vector<TensorType> types{{DType::kF32, {kInferredRows}}};
   for (const int64_t size : row) types[0].shape.push_back(size);
   for (size_t i = 0; i < plan.model.layers.size() && !types.empty(); ++i) {
