@@ -59,9 +59,10 @@ struct TPUSystem {
   std::vector<std::string> devices;  // "tpu:0", ...
   std::string kind;                  // "TPU v5 lite"
 };
-// Sets resolver.variables() and begins the plugin, if it has not begun; a second call finds the same devices,
-// and tensors stay where they are. Raises DeviceError[device.unknown], [device.plugin], [device.client] with
-// what is missing.
+// Sets resolver.variables() and begins the plugin, if it has not begun. Tensors and variables that are on its
+// devices already are invalid from here on, as in TensorFlow: using one raises DeviceError[device.invalid],
+// and a variable can be assigned anew. Raises DeviceError[device.unknown], [device.plugin], [device.client]
+// with what is missing.
 TPUSystem initialize_tpu_system(const TPUClusterResolver& resolver = TPUClusterResolver(),
                                 Location at = Location::here());
 

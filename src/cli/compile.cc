@@ -62,12 +62,7 @@ double gib_of(const std::string& topology) {
 }
 
 const pjrt::Plugin& compiler_of(const CompileFlags& flags) {
-  // A TPU's compiler looks for the host it runs on, in a cloud's servers too, and complains: here is none.
-  for (const auto& [variable, value] : {std::pair{"TPU_SKIP_MDS_QUERY", "1"},
-                                        {"TPU_WORKER_HOSTNAMES", "localhost"},
-                                        {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},
-                                        {"TPU_STDERR_LOG_LEVEL", "3"}})
-    ::setenv(variable, value, 0);
+  pjrt::no_tpu_here();
   if (!flags.plugins.empty()) return pjrt::Plugin::load(pjrt::find_plugins(flags.plugins)[0].path);
   return pjrt::Plugin::load(pjrt::find_device(flags.target.empty() ? "tpu" : "gpu", {}).plugin.path);
 }

@@ -28,12 +28,15 @@ class Replicas {
     std::string sentence;
   };
   struct Place {
-    std::shared_ptr<Communicator> communicator;  // null: alone
-    int threads = 0;                             // of a pool of its own; 0: of the process
-    std::shared_ptr<Worker> worker = {};         // whose communicator that is
+    std::shared_ptr<Communicator> communicator = {};  // null: alone
+    int threads = 0;                                  // of a pool of its own; 0: of the process
+    std::shared_ptr<Worker> worker = {};              // whose communicator that is
     // Of a plugin, in place of this CPU; its replicas are ranks of their own. Null: the current context's.
     std::shared_ptr<Device> device = {};
   };
+  // Those of one device of a plugin, or of several.
+  Replicas(std::shared_ptr<Device> device, CombineOptions options, int64_t audit_steps)
+      : Replicas({Place{.device = std::move(device)}}, false, options, audit_steps) {}
   // Replicas of this process, which have neighbouring ranks: a place each, or those of the one device.
   // `workers`: whether other processes have others.
   Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps = 0);

@@ -38,9 +38,7 @@ Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
                      cat("there are 1 to ", kMost, " devices, or 0 for the cores, got ", options.devices));
   const CombineOptions combine{.first_bucket = options.first_bucket, .bucket = options.bucket};
   if (const std::shared_ptr<Device> several = devices_of_plugin(options)) {
-    std::vector<Replicas::Place> place(1);
-    place[0].device = several;
-    replicas_ = std::make_shared<Replicas>(std::move(place), false, combine, options.audit_steps);
+    replicas_ = std::make_shared<Replicas>(several, combine, options.audit_steps);
     return;
   }
   const int devices = options.devices ? options.devices : threads();

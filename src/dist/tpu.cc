@@ -90,6 +90,8 @@ void connect_to_cluster(const TPUClusterResolver&) {}
 TPUSystem initialize_tpu_system(const TPUClusterResolver& resolver, Location at) {
   const CallScope scope(at);
   const pjrt::DevicePtr first = first_chip(resolver);
+  first->client().wait_for_runs();
+  first->client().invalidate_arrays();
   TPUSystem out{.devices = {}, .kind = first->kind()};
   for (size_t i = 0; i < first->client().size(); ++i)
     out.devices.push_back(first->client().device(i)->name());
@@ -105,11 +107,9 @@ strategy::TPU::TPU(const TPUClusterResolver& resolver, TPUOptions options, Locat
                                "not done yet"),
                            "a TPU whose chips are all on one host");
   const pjrt::DevicePtr first = first_chip(resolver);
-  std::vector<Replicas::Place> place(1);
-  place[0].device = pjrt::several_from(*first, 0);
   replicas_ = std::make_shared<Replicas>(
-      std::move(place), false, CombineOptions{.first_bucket = options.first_bucket, .bucket = options.bucket},
-      options.audit_steps);
+      pjrt::several_from(*first, 0),
+      CombineOptions{.first_bucket = options.first_bucket, .bucket = options.bucket}, options.audit_steps);
 }
 
 }  // namespace espalier

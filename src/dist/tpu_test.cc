@@ -68,7 +68,7 @@ TEST(TpuResolver, WhatIsNoneIsRefused) {
 TEST(TpuResolver, AStrategyHasAReplicaOnEachDevice) {
   ESPALIER_NEEDS_PLUGIN();
   ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
-  ::setenv("ESPALIER_XLA_CPU_DEVICES", "3", 0);
+  pjrt::tests_have_cpu_devices(3);
   const TPUClusterResolver resolver({.device = "xla-cpu", .environment = tpu_environment({})});
   connect_to_cluster(resolver);
   const TPUSystem system = initialize_tpu_system(resolver);
@@ -76,6 +76,29 @@ TEST(TpuResolver, AStrategyHasAReplicaOnEachDevice) {
   EXPECT_FALSE(system.kind.empty());
   EXPECT_EQ(initialize_tpu_system(resolver).devices, system.devices);
   EXPECT_EQ(strategy::TPU(resolver).num_replicas_in_sync(), 3);
+}
+
+TEST(TpuResolver, InitializingInvalidatesWhatIsThere) {
+  ESPALIER_NEEDS_PLUGIN();
+  ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
+  pjrt::tests_have_cpu_devices(3);
+  const TPUClusterResolver resolver({.device = "xla-cpu", .environment = tpu_environment({})});
+  initialize_tpu_system(resolver);
+  const DeviceScope scope("xla-cpu:0");
+  const Tensor here = Tensor::of<float>({1, 2});
+  const Tensor older = to(here, "xla-cpu:0") + 1, known = to(here, "xla-cpu:0") * 1;
+  Variable weights(here * 3);
+  weights.assign(to(here * 3, "xla-cpu:0"));
+  EXPECT_EQ(known.to_vector<float>(), (std::vector<float>{1, 2}));
+  initialize_tpu_system(resolver);
+  EXPECT_EQ(rule_of([&] { older.to_vector<float>(); }), "device.invalid");
+  EXPECT_EQ(rule_of([&] { tanh(older); }), "device.invalid");
+  EXPECT_EQ(rule_of([&] { weights.read().to_vector<float>(); }), "device.invalid");
+  // What the host had downloaded it keeps.
+  EXPECT_EQ(known.to_vector<float>(), (std::vector<float>{1, 2}));
+  weights.assign(here);
+  EXPECT_EQ(weights.read().to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ((to(here, "xla-cpu:0") + to(here, "xla-cpu:0")).to_vector<float>(), (std::vector<float>{2, 4}));
 }
 
 }  // namespace

@@ -19,11 +19,7 @@
 namespace espalier {
 namespace {
 
-// Before the plugin begins.
-const bool kTwoDevices = [] {
-  ::setenv("ESPALIER_XLA_CPU_DEVICES", "2", 0);
-  return true;
-}();
+const bool kTwoDevices = pjrt::tests_have_cpu_devices(2);
 
 class EagerOnDevice : public testing::Test {
  protected:

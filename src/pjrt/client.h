@@ -50,6 +50,9 @@ class Client final : public std::enable_shared_from_this<Client> {
   // Held while a program is started on several devices: each of them has the same one next, or collectives of
   // two would wait for each other.
   std::mutex& starting() { return starting_; }
+  // Arrays that its devices hold cannot be used from here on: DeviceError[device.invalid] says so.
+  void invalidate_arrays() { ++generation_; }
+  uint64_t generation() const { return generation_; }
   // Name and version of what it drives, and of its driver: what compiled programs depend on.
   const std::string& platform() const { return platform_; }
   // Whether that is XLA for CPUs, and knows by their names the options that we give it.
@@ -64,6 +67,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   AbiClient* client_;
   std::string platform_;
   std::atomic<bool> cpu_options_ = true;
+  std::atomic<uint64_t> generation_ = 0;
   std::vector<std::unique_ptr<ClientDevice>> devices_;
   std::mutex mutex_;
   std::mutex starting_;

@@ -25,7 +25,10 @@ AbiType abi_type(DType dtype) {
 }
 
 ClientArray::ClientArray(DevicePtr device, std::vector<AbiBuffer*> buffers, TensorType type)
-    : device_(std::move(device)), buffers_(std::move(buffers)), type_(std::move(type)) {
+    : device_(std::move(device)),
+      buffers_(std::move(buffers)),
+      type_(std::move(type)),
+      generation_(device_->client().generation()) {
   device_->count_bytes(static_cast<int64_t>(type_.bytes()));
 }
 
@@ -35,6 +38,14 @@ ClientArray::~ClientArray() {
     device_->client().plugin().destroy(BufferDestroy{.buffer = buffer});
 }
 
+void ClientArray::check_valid() const {
+  if (generation_ != device_->client().generation())
+    throw DeviceError("device.invalid",
+                      cat("an array of ", type_, " on ", device_->name(),
+                          " is from before initialize_tpu_system(), which begins a TPU anew"),
+                      "make or load it behind that call");
+}
+
 void ClientArray::donated() const {
   if (!gone_.exchange(true)) device_->count_bytes(-static_cast<int64_t>(type_.bytes()));
 }
@@ -42,6 +53,7 @@ void ClientArray::donated() const {
 // A plugin that copies less than all of an array and says that all is well leaves the last byte as it was.
 Literal ClientArray::download(size_t replica) const {
   constexpr std::byte kMark{0xA5}, kOther{0x5A};
+  check_valid();
   const Buffer bytes = allocate_buffer(type_.bytes());
   device_->count(&Counters::downloads);
   device_->count(&Counters::downloaded_bytes, static_cast<int64_t>(type_.bytes()));

@@ -22,6 +22,8 @@ class ClientArray final : public RemoteArray {
   Device& device() const override { return *device_; }
   AbiBuffer* handle(size_t replica) const { return buffers_[replica]; }
   Literal download(size_t replica) const override;
+  // Raises DeviceError[device.invalid] where its client has begun anew since.
+  void check_valid() const;
   // Its memory is a program's now.
   void donated() const;
 
@@ -31,6 +33,7 @@ class ClientArray final : public RemoteArray {
   DevicePtr device_;
   std::vector<AbiBuffer*> buffers_;
   TensorType type_;
+  const uint64_t generation_;
   mutable std::atomic<bool> gone_ = false;
 };
 

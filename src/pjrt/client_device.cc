@@ -10,6 +10,7 @@
 #include "pjrt/client_array.h"
 #include "pjrt/client_program.h"
 #include "pjrt/compile_options.h"
+#include "pjrt/find.h"
 #include "pjrt/program_cache.h"
 #include "pjrt/program_text.h"
 
@@ -21,20 +22,10 @@ ProgramCache& user_cache() {
   return *cache;
 }
 
-// "gpu:0-3", "gpu:0,2": from single ones.
 std::string name_of(const std::vector<ClientDevice*>& members) {
-  std::vector<int> numbers;
-  std::string base, list;
-  for (const ClientDevice* const member : members) {
-    const size_t colon = member->name().rfind(':');
-    base = member->name().substr(0, colon);
-    const std::string number = member->name().substr(colon + 1);
-    numbers.push_back(std::stoi(number));
-    list += cat(list.empty() ? "" : ",", number);
-  }
-  const bool run =
-      std::ranges::adjacent_find(numbers, [](int a, int b) { return b != a + 1; }) == numbers.end();
-  return cat(base, ":", run ? cat(numbers.front(), "-", numbers.back()) : list);
+  std::vector<std::string> names;
+  for (const ClientDevice* const member : members) names.push_back(member->name());
+  return joined_name(names);
 }
 
 // Buffers on their way to an array.

@@ -43,6 +43,7 @@ std::vector<RemoteArrayPtr> ClientProgram::run(std::span<const RemoteArrayPtr> i
       throw DeviceError("device.inputs",
                         cat("input ", i, " of ", name_, " lies on ", inputs[i]->device().name(),
                             ", and the program runs on ", device_->name()));
+    array->check_valid();
     arrays.push_back(array);
     if (donated.empty() || !donated[i])
       kept.push_back(static_cast<int64_t>(i));

@@ -1,5 +1,7 @@
 #include "pjrt/compiler.h"
 
+#include <cstdlib>
+
 #include "base/format.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/program_text.h"
@@ -28,6 +30,14 @@ struct CompiledProgram {
 };
 
 }  // namespace
+
+void no_tpu_here() {
+  for (const auto& [variable, value] : {std::pair{"TPU_SKIP_MDS_QUERY", "1"},
+                                        {"TPU_WORKER_HOSTNAMES", "localhost"},
+                                        {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},
+                                        {"TPU_STDERR_LOG_LEVEL", "3"}})
+    ::setenv(variable, value, 0);
+}
 
 std::vector<Alias> updates_in_place(const Graph& graph) {
   std::vector<Alias> out;

@@ -13,6 +13,10 @@
 
 namespace espalier::pjrt {
 
+// A TPU's compiler looks for the host it runs on, in a cloud's servers too, and complains: tells it by the
+// environment, where that says nothing yet, that here is none. To be called before its plugin is loaded.
+void no_tpu_here();
+
 // Each variable's new value, to take the memory of the old one: by their names in the graph.
 std::vector<Alias> updates_in_place(const Graph& graph);
 

@@ -26,7 +26,7 @@ struct TestCompiler {
   }
   // REQUIRES: file() is not "". One process at a time may have the TPU's.
   Compiler open() const {
-    ::setenv("TPU_SKIP_MDS_QUERY", "1", 0);  // else it asks a cloud's servers where it runs
+    no_tpu_here();
     Compiler::Options options;
     if (*described)
       options = {{"topology", described},

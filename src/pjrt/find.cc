@@ -272,6 +272,21 @@ std::vector<std::string> single_devices(const std::string& names) {
   return out;
 }
 
+std::string joined_name(const std::vector<std::string>& names) {
+  std::vector<int> numbers;
+  std::string base, list;
+  for (const std::string& name : names) {
+    const size_t colon = name.rfind(':');
+    base = name.substr(0, colon);
+    const std::string number = name.substr(colon + 1);
+    numbers.push_back(std::stoi(number));
+    list += cat(list.empty() ? "" : ",", number);
+  }
+  const bool run =
+      std::ranges::adjacent_find(numbers, [](int a, int b) { return b != a + 1; }) == numbers.end();
+  return cat(base, ":", run ? cat(numbers.front(), "-", numbers.back()) : list);
+}
+
 std::string missing_driver(const Found& plugin) {
   std::error_code error;
   if (plugin.kind == "cuda" && !fs::exists("/dev/nvidiactl", error))

@@ -39,6 +39,9 @@ FoundDevice find_device(const std::string& name, const std::vector<std::string>&
 // Raises ValueError[device.several] for a list that is not understood.
 std::vector<std::string> single_devices(const std::string& names);
 
+// The other way, of single ones of one plugin: "gpu:0-3", "gpu:0,2". REQUIRES: names that a client gives.
+std::string joined_name(const std::vector<std::string>& names);
+
 // ESPALIER_XLA_CPU_DEVICES, 1 by itself. Raises ValueError[device.count].
 int64_t cpu_devices_asked();
 

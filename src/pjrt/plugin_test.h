@@ -25,6 +25,12 @@ inline const bool tests_keep_no_programs = [] {
   return true;
 }();
 
+// How many devices XLA for CPUs makes of this machine in a test's process, unless the environment says it. To
+// be called before the plugin begins.
+inline bool tests_have_cpu_devices(int count) {
+  return ::setenv("ESPALIER_XLA_CPU_DEVICES", std::to_string(count).c_str(), 0) == 0;
+}
+
 #define ESPALIER_NEEDS_PLUGIN()                \
   if (::espalier::pjrt::test_plugin().empty()) \
   GTEST_SKIP() << "no PJRT plugin: scripts/bootstrap pjrt fetches one"

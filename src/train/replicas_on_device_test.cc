@@ -18,11 +18,7 @@
 namespace espalier {
 namespace {
 
-// As many as tests ask for at most, before the plugin begins.
-const bool kEightDevices = [] {
-  ::setenv("ESPALIER_XLA_CPU_DEVICES", "8", 0);
-  return true;
-}();
+const bool kEightDevices = pjrt::tests_have_cpu_devices(8);
 
 class ReplicasOnDevice : public testing::Test {
  protected:
@@ -42,27 +38,19 @@ struct OfReplicas {
   double tolerance = 2e-6;
 };
 
-Sequential batch_normalized(bool synchronized) {
-  return Sequential{Dense({.units = 16, .use_bias = false}),
-                    BatchNormalization({.momentum = 0.9, .synchronized = synchronized}), Dense({.units = 4})};
-}
-
 // 20 steps each; 50 rows are batches of 16, 16, 16 and 2.
 std::vector<OfReplicas> of_replicas() {
   const auto adam = [](Model& model) {
     model.compile(
         {.optimizer = Adam{.learning_rate = 0.01, .global_clipnorm = 1.0}, .metrics = {"accuracy"}});
   };
-  const auto dropping = [] {
-    return Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
-  };
   const auto narrow = [] {
     return Sequential{Dense({.units = 16, .activation = "relu", .dtype = "mixed_bfloat16"}),
                       Dense({.units = 4, .dtype = "float32"})};
   };
   const FitOptions even{.epochs = 5, .batch_size = 16};
-  return {{"dropout", dropping, adam, even},
-          {"synchronized", [] { return batch_normalized(true); }, adam, even},
+  return {{"dropout", dropping_model, adam, even},
+          {"synchronized", [] { return normalized_by(true); }, adam, even},
           {"convolution",
            [] {
              return Sequential{
@@ -74,12 +62,15 @@ std::vector<OfReplicas> of_replicas() {
                  Dense({.units = 4})};
            },
            adam, even},
-          {"accumulation", dropping,
+          {"accumulation", dropping_model,
            [](Model& model) {
              model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});
            },
            even},
-          {"weights", dropping, adam, {.epochs = 5, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}}},
+          {"weights",
+           dropping_model,
+           adam,
+           {.epochs = 5, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}}},
           {"sixteen bits", narrow, adam, even, 2e-2}};
 }
 
@@ -105,7 +96,7 @@ class ReplicasOnDeviceSteps : public ReplicasOnDevice {
   Sequential model_of(const Strategy& strategy, const CompileModel& compile = with_adam) {
     set_seed(3);
     const auto scope = strategy.scope();
-    Sequential model{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
+    Sequential model = dropping_model();
     compile(model);
     return model;
   }
@@ -220,12 +211,12 @@ TEST_F(ReplicasOnDeviceSteps, LogicalShardsGiveTheSameBitsOnAnyNumber) {
 // What one number of devices has saved another goes on with, or this CPU.
 TEST_F(ReplicasOnDeviceSteps, ARunGoesOnWithFewerDevicesAndHere) {
   const std::string folder = testing::TempDir() + "/replicas-on-device";
-  std::filesystem::remove_all(folder);
+  for (const char* of : {"", "two", "here"}) std::filesystem::remove_all(folder + of);
   const auto run = [&](const Strategy* strategy, int epochs, const std::string& kept) {
     std::optional<Strategy::Scope> scope;
     if (strategy) scope.emplace(strategy->replicas());
     set_seed(3);
-    Sequential model{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
+    Sequential model = dropping_model();
     with_adam(model);
     FitOptions options{.epochs = epochs, .batch_size = 16};
     if (!kept.empty()) options.callbacks = {BackupAndRestore({.path = kept, .delete_checkpoint = false})};

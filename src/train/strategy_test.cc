@@ -17,9 +17,6 @@ namespace espalier {
 namespace {
 
 Sequential plain() { return Sequential{Dense({.units = 16, .activation = "relu"}), Dense({.units = 4})}; }
-Sequential dropping() {
-  return Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
-}
 void with_momentum(Model& model) {
   model.compile({.optimizer = SGD{.learning_rate = 0.05, .momentum = 0.9}, .metrics = {"accuracy"}});
 }
@@ -50,19 +47,19 @@ Tensor every_third() {
 std::vector<Case> cases() {
   return {{"plain", plain, with_momentum, {.epochs = 3, .batch_size = 16}},
           // 50 rows: batches of 16, 16, 16, 2, of which some replicas have none.
-          {"dropout", dropping, with_adam, {.epochs = 3, .batch_size = 16}},
+          {"dropout", dropping_model, with_adam, {.epochs = 3, .batch_size = 16}},
           {"class weights",
            plain,
            with_adam,
            {.epochs = 2, .batch_size = 7, .class_weight = {{0, 3.0}, {2, 0.25}}}},
           {"accumulation",
-           dropping,
+           dropping_model,
            [](Model& model) {
              model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});
            },
            {.epochs = 3, .batch_size = 8}},
           // Fewer rows in each step than there are replicas.
-          {"padding", dropping, with_momentum, {.epochs = 1, .batch_size = 3}},
+          {"padding", dropping_model, with_momentum, {.epochs = 1, .batch_size = 3}},
           // Of which some replicas have no others.
           {"rows of weight 0",
            plain,
@@ -123,11 +120,6 @@ TEST(Strategies, InSixteenBitsTheyTrainWithinAPercent) {
       EXPECT_LE(apart, 1e-2);
     }
   }
-}
-
-Sequential normalized_by(bool synchronized) {
-  return Sequential{Dense({.units = 16, .use_bias = false}),
-                    BatchNormalization({.momentum = 0.9, .synchronized = synchronized}), Dense({.units = 4})};
 }
 
 TEST(Strategies, WorkersTrainAsMirroredBitForBit) {
@@ -265,7 +257,7 @@ TEST(Strategies, TheFirstWorkerSaysWhereAllBegin) {
   const auto all = on_workers(3, [&](const Strategy& workers) {
     const auto scope = workers.scope();
     set_seed(static_cast<uint64_t>(10 + workers.worker()));
-    Sequential model = dropping();
+    Sequential model = dropping_model();
     with_adam(model);
     const std::vector<Logs> logs = model.fit(rows.x, rows.y, options);
     return trained_weights(model, logs.back());
@@ -509,8 +501,8 @@ TEST(LogicalShards, TrainAsTheWholeBatch) {
       };
     };
     const FitOptions options{.epochs = 3, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}};
-    const TrainedWeights whole = trained_by(dropping, compile(0), rows, options, nullptr);
-    const TrainedWeights parts = trained_by(dropping, compile(shards), rows, options, nullptr);
+    const TrainedWeights whole = trained_by(dropping_model, compile(0), rows, options, nullptr);
+    const TrainedWeights parts = trained_by(dropping_model, compile(shards), rows, options, nullptr);
     EXPECT_LE(trained_distance(whole, parts), 1e-6);
     for (const auto& [name, value] : whole.logs) EXPECT_NEAR(parts.logs.at(name), value, 1e-5) << name;
   }

@@ -37,6 +37,15 @@ inline RowsOfFourClasses rows_of_four_classes(int64_t count) {
   return {x, argmax(scores, 1)};
 }
 
+// Of rows of four classes.
+inline Sequential dropping_model() {
+  return Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
+}
+inline Sequential normalized_by(bool synchronized) {
+  return Sequential{Dense({.units = 16, .use_bias = false}),
+                    BatchNormalization({.momentum = 0.9, .synchronized = synchronized}), Dense({.units = 4})};
+}
+
 using MakeModel = std::function<Sequential()>;
 using CompileModel = std::function<void(Model&)>;
 

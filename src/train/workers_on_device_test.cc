@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "comm/local.h"
+#include "dist/workers_test.h"
 #include "espalier/devices.h"
 #include "pjrt/open.h"
 #include "pjrt/plugin_test.h"
@@ -12,11 +13,7 @@
 namespace espalier {
 namespace {
 
-// Before the plugin begins.
-const bool kADeviceForEach = [] {
-  ::setenv("ESPALIER_XLA_CPU_DEVICES", "8", 0);
-  return true;
-}();
+const bool kADeviceForEach = pjrt::tests_have_cpu_devices(8);
 
 class WorkersOnDevice : public testing::Test {
  protected:
@@ -25,27 +22,14 @@ class WorkersOnDevice : public testing::Test {
     ASSERT_TRUE(kADeviceForEach);
     pjrt::open_device(pjrt::test_plugin());
   }
-  // As threads, each in a context with a device of its own. What each raised, "" where it did not.
-  static std::vector<std::string> on_workers(size_t world,
+  // program(i, strategy) on worker i, which has device i.
+  static std::vector<std::string> on_workers(int world,
                                              const std::function<void(size_t, const Strategy&)>& program) {
-    const auto ranks = local_communicators(static_cast<int>(world));
-    std::vector<std::string> out(world);
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < world; ++i) {
-      threads.emplace_back([&, i] {
-        const pjrt::DevicePtr device = pjrt::open_device(cat("xla-cpu:", i));
-        const RunContext context({.threads = 1, .device = device.get(), .communicator = ranks[i].get()});
-        const RunScope scope(context);
-        try {
-          program(i, strategy::MultiWorkerMirrored());
-        } catch (const std::exception& error) {
-          out[i] = error.what();
-          ranks[i]->abort(out[i]);
-        }
-      });
-    }
-    threads.clear();
-    return out;
+    const auto on_own = [&](const Strategy& workers) {
+      program(static_cast<size_t>(RunContext::current().rank), workers);
+    };
+    return errors_of_workers(world, on_own, "",
+                             [](int rank) { return pjrt::open_device(cat("xla-cpu:", rank)); });
   }
 };
 
@@ -60,18 +44,9 @@ std::vector<OfWorkers> of_workers() {
     model.compile(
         {.optimizer = Adam{.learning_rate = 0.01, .global_clipnorm = 1.0}, .metrics = {"accuracy"}});
   };
-  const auto dropping = [] {
-    return Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
-  };
-  return {{"dropout", dropping, adam},
-          {"synchronized",
-           [] {
-             return Sequential{Dense({.units = 16, .use_bias = false}),
-                               BatchNormalization({.momentum = 0.9, .synchronized = true}),
-                               Dense({.units = 4})};
-           },
-           adam},
-          {"accumulation", dropping, [](Model& model) {
+  return {{"dropout", dropping_model, adam},
+          {"synchronized", [] { return normalized_by(true); }, adam},
+          {"accumulation", dropping_model, [](Model& model) {
              model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});
            }}};
 }
@@ -83,14 +58,14 @@ TEST_F(WorkersOnDevice, SlowTheyTrainAsOneDeviceWithTheWholeBatch) {
   for (const OfWorkers& each : of_workers()) {
     SCOPED_TRACE(each.name);
     const TrainedWeights one = trained_by(each.make, each.compile, rows, options, nullptr);
-    for (size_t world = 2; world <= (each.name == std::string("dropout") ? 3 : 2); ++world) {
+    for (int world = 2; world <= (each.name == std::string("dropout") ? 3 : 2); ++world) {
       SCOPED_TRACE(world);
-      std::vector<TrainedWeights> all(world);
+      std::vector<TrainedWeights> all(static_cast<size_t>(world));
       const auto errors = on_workers(world, [&](size_t i, const Strategy& workers) {
         all[i] = trained_by(each.make, each.compile, rows, options, &workers);
         EXPECT_GT(device_counters(cat("xla-cpu:", i)).executes, 20);
       });
-      for (size_t i = 0; i < world; ++i) {
+      for (size_t i = 0; i < all.size(); ++i) {
         EXPECT_EQ(errors[i], "");
         EXPECT_EQ(all[i].values, all[0].values);
         EXPECT_EQ(all[i].logs, all[0].logs);
