@@ -18,7 +18,7 @@ int main(int count, char** words) try {
   const Tensor x = random_normal({4096, 784}, 1, 0);
   const Tensor y = argmax(matmul(x, random_normal({784, 10}, 2, 0)), 1);
   const auto epochs = model.fit(x, y, {.epochs = 5, .batch_size = 256});
-  std::printf("%d replicas on %s: loss %.4f, at first %.4f\n", tpu.num_replicas_in_sync(),
+  std::printf("%d replicas on devices of kind %s: loss %.4f, at first %.4f\n", tpu.num_replicas_in_sync(),
               system.kind.c_str(), epochs.back().at("loss"), epochs.front().at("loss"));
 } catch (const Error& error) {
   return std::fprintf(stderr, "%s\n", error.what()), 1;

@@ -26,7 +26,7 @@ class Generator {
   Tensor permutation(int64_t n, Location at = Location::here());
   Tensor shuffle(Operand x, int64_t axis = 0);
 
-  Tensor key() const { return key_.read(); }
+  Tensor key() const;
   // The step to draw with, u64[]; the next call gets another one.
   Tensor next_step();
   // As after construction.

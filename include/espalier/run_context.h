@@ -37,7 +37,7 @@ struct RunContextOptions {
   RunEvents* events = nullptr;           // a Profiler of the thread comes before it
   uint64_t seed = 0;                     // as set_seed() in a new process
   // Its seed, default generator and layer names are this one's, and so are other parts. It outlives the
-  // context. `seed` counts for nothing then.
+  // context, unless it shares another's itself: that one does then. `seed` counts for nothing then.
   const class RunContext* shares = nullptr;
 };
 

@@ -107,7 +107,9 @@ class Strategy {
 namespace strategy {
 
 // In a function that Strategy::run() runs: the sum, or the mean, over all replicas, of each value; they have
-// one dtype.
+// one dtype. Raises StateError[strategy.outside] where one of several replicas of this process has no value
+// of its own: eagerly, and in a function on several devices that is called by itself;
+// DTypeError[strategy.mean] for a mean of integers.
 std::vector<Tensor> all_reduce(const std::vector<Tensor>& values, ReduceOp op = ReduceOp::kSum,
                                Location at = Location::here());
 
@@ -134,7 +136,8 @@ struct MirroredOptions {
 // Several devices of this process, each with its part of every batch. On this CPU a device is a pool of
 // threads that is its own: all threads of the process (threads.h), shared out equally; variables are kept
 // once. Devices of a plugin run one program, in whose collectives they meet, and each has its own copy of
-// every variable; a batch that does not go round is padded by rows of weight 0.
+// every variable; a batch of fit that does not go round is padded by rows of weight 0, and run() takes values
+// of one type for all.
 class Mirrored : public Strategy {
  public:
   // Raises ValueError[strategy.devices] unless there are 0 to 256, [device.several] for devices of a plugin

@@ -34,7 +34,7 @@ RunContext::RunContext(RunContextOptions options, Location at)
       events(options.events),
       seed(options.shares ? options.shares->seed : options.seed),
       id(options.shares ? options.shares->id : ++contexts),
-      shares_(options.shares) {
+      shares_(options.shares && options.shares->shares_ ? options.shares->shares_ : options.shares) {
   const CallScope scope(at);
   if (rank < 0 || rank >= world) {
     throw ValueError("context.rank",

@@ -1,11 +1,13 @@
 // espalier compile: what a plan's step of training takes on devices that are not there.
-#include <cstdlib>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/format.h"
-#include "base/shortest.h"
+#include "base/shortened.h"
 #include "cli/common.h"
 #include "cli/device_flags.h"
 #include "cli/show_step.h"
@@ -46,8 +48,11 @@ int devices_of(const std::string& topology) {
       break;
     }
   }
-  if (out < 1 || out > 4096)
-    throw ValueError("compile.topology", cat("\"", topology, "\" is no topology of 1 to 4096 devices"),
+  // Two cores a chip, which are devices of their own.
+  if (topology.starts_with("v2:") || topology.starts_with("v3:")) out *= 2;
+  if (out < 1 || out > 256)
+    throw ValueError("compile.topology",
+                     cat("\"", shortened(topology), "\" is no topology of 1 to 256 devices"),
                      "v5e:2x2, v4:2x2x1, v6e:2x2, or 1x1x4 with --target for GPUs");
   return static_cast<int>(out);
 }
@@ -55,7 +60,7 @@ int devices_of(const std::string& topology) {
 // Of a chip, by Google's pages on each version; 0: not known.
 double gib_of(const std::string& topology) {
   static constexpr std::pair<std::string_view, double> kKinds[] = {
-      {"v4:", 32}, {"v5e:", 16}, {"v5litepod:", 16}, {"v5p:", 95}, {"v6e:", 32}};
+      {"v4:", 32}, {"v5e:", 16}, {"v5p:", 95}, {"v6e:", 32}};
   for (const auto& [kind, gib] : kKinds)
     if (topology.starts_with(kind)) return gib;
   return 0;
@@ -65,6 +70,16 @@ const pjrt::Plugin& compiler_of(const CompileFlags& flags) {
   pjrt::no_tpu_here();
   if (!flags.plugins.empty()) return pjrt::Plugin::load(pjrt::find_plugins(flags.plugins)[0].path);
   return pjrt::Plugin::load(pjrt::find_device(flags.target.empty() ? "tpu" : "gpu", {}).plugin.path);
+}
+
+// What a text of XLA's GpuTargetConfigProto says of a GPU's memory; 0: nothing.
+int64_t bytes_of_target(const std::string& text) {
+  static constexpr std::string_view kKey = "device_memory_size:";
+  const size_t at = text.find(kKey);
+  const size_t begin = at == text.npos ? at : text.find_first_not_of(" \t", at + kKey.size());
+  int64_t out = 0;
+  if (begin != text.npos) std::from_chars(text.data() + begin, text.data() + text.size(), out);
+  return std::max<int64_t>(out, 0);
 }
 
 // Each replica's, as they run on the devices.
@@ -80,21 +95,55 @@ std::shared_ptr<const Graph> step_of(const CompileFlags& flags, int devices, int
   return parse_program(text, flags.plan);
 }
 
-void compile_plan(const CompileFlags& flags) {
-  const int devices = flags.devices ? flags.devices : devices_of(flags.topology);
+void compile_plan(CompileFlags flags) {
+  // Names of TPUs are written in small letters.
+  std::ranges::transform(flags.topology, flags.topology.begin(),
+                         [](unsigned char c) { return std::tolower(c); });
+  const int all = devices_of(flags.topology), devices = flags.devices ? flags.devices : all;
+  if (devices > all)
+    throw ValueError("compile.topology",
+                     cat(flags.topology, " has ", counted(static_cast<size_t>(all), "device"),
+                         ", and --devices is ", devices));
+  const bool named = flags.topology.find(':') != flags.topology.npos;
+  if (named != flags.target.empty())
+    throw ValueError("compile.topology",
+                     named ? cat(flags.topology, " is a TPU, and --target says what a GPU is")
+                           : cat(flags.topology, " is of GPUs, and which ones is not said"),
+                     named ? "leave --target out" : "--target FILE, as XLA publishes for an H100");
+  const std::string target = named ? "" : posix_env().read_file(flags.target);
   const pjrt::Plugin& plugin = compiler_of(flags);
   pjrt::Compiler::Options options;
-  if (!flags.target.empty())
-    options = {{"topology", flags.topology}, {"target_config", posix_env().read_file(flags.target)}};
-  const pjrt::Compiler compiler(plugin, flags.target.empty() ? flags.topology : "", options);
+  if (!named) options = {{"topology", flags.topology}, {"target_config", target}};
+  const pjrt::Compiler compiler(plugin, named ? flags.topology : "", options);
   int64_t batch = 0;
   const std::shared_ptr<const Graph> step = step_of(flags, devices, batch);
   const std::vector<Alias> updates = pjrt::updates_in_place(*step);
+  const auto memory = flags.memory_gib > 0 ? static_cast<int64_t>(flags.memory_gib * (int64_t{1} << 30))
+                      : named              ? static_cast<int64_t>(gib_of(flags.topology) * (int64_t{1} << 30))
+                                           : bytes_of_target(target);
+  const double gib = static_cast<double>(memory) / (int64_t{1} << 30);
+  int64_t arguments = 0;
+  for (const auto& input : step->inputs()) arguments += static_cast<int64_t>(step->type(input.value).bytes());
+  // A compiler may take minutes, and more memory than there is, to say so.
+  if (memory && arguments > memory) {
+    if (flags.results.json)
+      flags.results.write_json("compile", {{"plan", flags.plan},
+                                           {"topology", flags.topology},
+                                           {"devices", devices},
+                                           {"rows_a_step", batch},
+                                           {"argument_bytes", arguments},
+                                           {"memory_bytes", memory},
+                                           {"fits", false}});
+    else
+      flags.results.write(cat("variables, optimizer state and rows alone take ",
+                              fixed(static_cast<double>(arguments) / (1 << 30), 2), " GiB on each of ",
+                              counted(static_cast<size_t>(devices), "device"),
+                              ", so it was not compiled\ndoes not fit in ", fixed(gib, 2), " GiB\n"));
+    throw Exit{1};
+  }
   const pjrt::Compiled compiled = compiler.compile(*step, updates, devices);
   size_t donated = 0;
   for (const Alias& alias : updates) donated += step->type(step->inputs()[alias.input].value).bytes();
-  const double gib = flags.memory_gib > 0 ? flags.memory_gib : gib_of(flags.topology);
-  const auto memory = static_cast<int64_t>(gib * (int64_t{1} << 30));
   const bool fits = memory == 0 || compiled.in_all() <= memory;
   if (flags.results.json) {
     nlohmann::ordered_json known;
@@ -128,9 +177,13 @@ void compile_plan(const CompileFlags& flags) {
                             flags.topology, ", ", counted(static_cast<size_t>(batch / devices), "row"),
                             " of ", batch, " on each\n", table.text(flags.results.terminal()),
                             memory == 0 ? "how much memory a device has is not known: --memory GIB"
-                                        : cat(fits ? "fits" : "does not fit", " in ", shortest(gib), " GiB"),
+                                        : cat(fits ? "fits" : "does not fit", " in ", fixed(gib, 2), " GiB"),
                             "\n"));
-    flags.results.suggest({"train", flags.plan, "--device", flags.target.empty() ? "tpu" : "gpu"});
+    if (fits) {
+      std::vector<std::string> next{"train", flags.plan, "--device", named ? "tpu" : "gpu"};
+      if (devices > 1) next.insert(next.end(), {"--strategy", "mirrored"});
+      flags.results.suggest(next);
+    }
   }
   if (!fits) throw Exit{1};
 }

@@ -22,7 +22,9 @@ struct CompileVerb : FolderTest {
 };
 
 TEST_F(CompileVerb, WhatIsNoTopologyIsRefused) {
-  for (const char* topology : {"v5e:", "v5e:2xx2", "v5e:axb", "v5e:0x1", "v5e:9999x9999", "x"}) {
+  for (const char* topology : {"v5e:", "v5e:2xx2", "v5e:axb", "v5e:0x1", "v5e:9999x9999", "v5e:16x32", "x",
+                               "\"\"", "\"\" --devices 2", "v5e:2x2 --devices 5", "v3:2x2 --devices 9",
+                               "1x1x4", "v5e:2x2 --target tests/golden/h100.txtpb"}) {
     const Outcome refused = call(cat("--topology ", topology));
     EXPECT_EQ(refused.code, 2) << topology;
     EXPECT_NE(refused.error.find("[compile.topology]"), std::string::npos) << refused.error;
@@ -47,7 +49,7 @@ TEST_F(CompileVerb, SlowATpusCompilerSaysWhatAStepTakes) {
   EXPECT_GE(body.at("aliased_bytes").get<int64_t>(), body.at("donated_bytes").get<int64_t>());
   EXPECT_EQ(body.at("memory_bytes"), int64_t{16} << 30);
   EXPECT_TRUE(body.at("fits").get<bool>());
-  const Outcome small = call(cat("--topology v5e:2x2 --memory 0.001", plugin));
+  const Outcome small = call(cat("--topology V5E:2x2 --memory 0.001", plugin));
   EXPECT_EQ(small.code, small.output.find("does not fit") == std::string::npos ? 0 : 1) << small.output;
 }
 

@@ -179,6 +179,11 @@ TEST_F(DeviceTrain, SlowSeveralDevicesTrainAsOne) {
       cat("train --data ", path("rows.csv"), " --label label --model ", path("no"), " ", plugin);
   for (const auto& [words, rule] : std::map<std::string, std::string>{
            {" --device xla-cpu:0-1", "distribute.devices"},
+           {" --device xla-cpu:2 --devices xla-cpu:0-1", "distribute.devices"},
+           {" --devices xla-cpu:0-1 --strategy one", "distribute.devices"},
+           {" --devices xla-cpu:0-1 --strategy multiworker", "distribute.devices"},
+           {" --device xla-cpu --devices 2 --strategy multiworker", "distribute.devices"},
+           {" --device cpu:0-1", "device.unknown"},
            {" --devices xla-cpu:0,xla-cpu:0", "device.several"},
            {" --devices xla-cpu:0,zzz", "device.several"},
            {" --device xla-cpu --strategy mirrored --devices 5", "device.several"}}) {
@@ -199,6 +204,17 @@ TEST_F(DeviceTrain, SlowWorkersTrainWithAPluginEach) {
   const auto said = nlohmann::json::parse(two.output);
   EXPECT_EQ(said.at("device").at("name"), "xla-cpu:0");
   EXPECT_GT(said.at("device").at("executes"), 20);
+  // All on one kind of device: otherwise they would not have equal bits.
+  const Outcome mixed = call_shell(
+      cat("ESPALIER_CACHE=", path("cache"), " ", build_folder(),
+          "/espalier launch -n 2 -- sh -c 'd=cpu; [ "
+          "$ESPALIER_RANK = 0 ] && d=xla-cpu; exec ",
+          build_folder(), "/espalier train --epochs 3 --data ", path("rows.csv"), " --label label --model ",
+          path("mixed"), " --strategy multiworker --plugin ", pjrt::test_plugin(), " --device $d'"));
+  EXPECT_NE(mixed.code, 0);
+  EXPECT_NE(mixed.error.find("ranks do not run the same: device is xla-cpu on rank 0 and cpu on rank 1"),
+            std::string::npos)
+      << mixed.error;
   EXPECT_NEAR(said.at("test").at("log_loss").get<double>(), one.at("test").at("log_loss").get<double>(),
               1e-5);
 }

@@ -167,7 +167,7 @@ struct DevicePlan {
   std::string matmul_precision = "highest";
 
   bool operator==(const DevicePlan&) const = default;
-  bool is_cpu() const { return name == "cpu"; }
+  bool is_cpu() const;
 };
 
 struct CSVLoggerPlan {

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "cli/common.h"
 #include "cli/near_files.h"
 #include "dist/replicas.h"
@@ -34,12 +36,14 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
   if (device && device->replicas() > 1)
     throw ValueError(
         "distribute.devices",
-        cat(device->name(), " are ", device->replicas(), " devices, and the strategy is ", plan.strategy),
-        "--strategy mirrored");
+        cat(device->name(), " are ", device->replicas(), " devices, and the strategy is ", plan.strategy,
+            plan.strategy == "multiworker" ? ", whose workers have one device each" : ""),
+        plan.strategy == "multiworker" ? "--device with the name of one" : "--strategy mirrored");
   if (plan.devices != 0)
     throw ValueError("distribute.devices",
                      cat("devices are of the strategy mirrored, and it is ", plan.strategy),
-                     "--strategy mirrored");
+                     plan.strategy == "multiworker" ? "leave --devices out: a worker has one device"
+                                                    : "--strategy mirrored");
   Worker::on_warning([](const std::string& text) { say_aside(cat("espalier: warning: ", text, "\n")); });
   if (plan.strategy == "multiworker")
     return strategy::MultiWorkerMirrored(
@@ -97,6 +101,9 @@ void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device) {
   verb.add_option("--strategy", flags.strategy,
                   "Where it runs: on one device, on several devices of this machine, or as one of the "
                   "processes that `espalier launch` starts")
+      ->check([](const std::string& word) {
+        return word == "tpu" ? std::string("all chips of a TPU are --device tpu --strategy mirrored") : "";
+      })
       ->check(one_of_words({"one", "mirrored", "multiworker"}))
       ->option_text("one|mirrored|multiworker [one]");
   if (!device) {
@@ -105,8 +112,23 @@ void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device) {
         ->option_text("N [0]");
     return;
   }
-  const auto take = [&flags, device](const std::string& text) {
-    if (text.find_first_not_of("0123456789") != text.npos) {
+  const auto take = [&flags, device, &verb](const std::string& text) {
+    const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+    if (std::ranges::any_of(text, is_letter)) {
+      if (verb.count("--device"))
+        throw ValueError("distribute.devices",
+                         cat("--device ", shortened(verb["--device"]->results()[0]), " and --devices ",
+                             shortened(text), " both say where it runs"),
+                         "leave --device out");
+      if (const std::string strategy =
+              verb.count("--strategy") ? verb["--strategy"]->results()[0] : "mirrored";
+          strategy != "mirrored")
+        throw ValueError(
+            "distribute.devices",
+            cat("--devices ", shortened(text), " are mirrored in one process, and --strategy is ", strategy,
+                strategy == "multiworker" ? ", whose workers have one device each" : ""),
+            strategy == "multiworker" ? "--device gpu, of which each worker takes its own"
+                                      : "--device for one device, or leave --strategy out");
       device->name = text;
       flags.strategy = "mirrored";
       return;

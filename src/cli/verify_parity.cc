@@ -13,6 +13,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/sha256.h"
+#include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/common.h"
 #include "cli/plan.h"
@@ -21,6 +22,7 @@
 #include "espalier/error.h"
 #include "format/safetensors.h"
 #include "ir/literal.h"
+#include "pjrt/find.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -188,6 +190,11 @@ std::vector<int> ranks_of(const ParityFlags& flags) {
 void verify_parity(const ParityFlags& flags) {
   const std::vector<int> ranks = ranks_of(flags);
   const TrainPlan plan = read_plan(posix_env().read_file(flags.plan), flags.plan);
+  if (pjrt::single_devices(plan.device.name).size() > 1)
+    throw ValueError(
+        "parity.device",
+        cat("workers have one device each, and the plan names several: ", shortened(plan.device.name)),
+        "name one in its [device]");
   const bool narrow = plan.fit.dtype != "f32" || plan.distribute.compress != "none";
   const double tolerance = flags.deterministic ? 0 : flags.tolerance.value_or(narrow ? 1e-2 : 1e-6);
   const ScratchFolder folder;

@@ -134,12 +134,16 @@ std::vector<Tensor> Replicas::run_together(const TracedFunction& program,
   for (size_t k = 0; k < arguments[0].size(); ++k) {
     std::vector<Literal> values;
     for (const std::vector<Tensor>& own : arguments) {
-      values.push_back(own[k].node()->dense());
       if (own[k].type() != arguments[0][k].type())
-        throw ShapeError("strategy.values",
-                         cat("replicas on devices of a plugin run one program, and argument ", k, " is ",
-                             arguments[0][k].type(), " for the first and ", own[k].type(), " for another"),
-                         "give each as many rows: batch(n, {.drop_remainder = true})");
+        throw ShapeError(
+            "strategy.values",
+            cat("replicas on devices of a plugin run one program, and argument ", k, " is ",
+                arguments[0][k].type(), " for the first and ", own[k].type(), " for another"),
+            own[k].dtype() != arguments[0][k].dtype()
+                ? "give all one dtype"
+                : cat("batches of a multiple of ", world(), " rows: batch(n, {.drop_remainder = true})"));
+      own[k].bytes();  // refuses what a function traces
+      values.push_back(own[k].node()->dense());
     }
     Kept& kept = kept_[k];
     if (kept.values != values || !kept.there.defined()) {

@@ -24,6 +24,12 @@ void require_values(const Replicas& replicas, const PerReplica& values) {
                                           values.values.size(), " values"));
 }
 
+void require_mean(DType dtype) {
+  if (!is_float(dtype))
+    throw DTypeError("strategy.mean", cat("the mean of replicas is of floating-point values, got ", dtype),
+                     "convert(x, DType::kF32), or ReduceOp::kSum");
+}
+
 }  // namespace
 
 Strategy::Scope::Scope(std::shared_ptr<Replicas> replicas)
@@ -68,6 +74,7 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
                         Location at) const {
   const CallScope scope(at);
   require_values(*replicas_, values);
+  if (op == ReduceOp::kMean && !values.values.empty()) require_mean(values.values[0].dtype());
   std::vector<Tensor> all = replicas_->of_all(values.values);
   double count = static_cast<double>(all.size());
   if (axis) {
@@ -128,10 +135,25 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
 
 std::vector<Tensor> strategy::all_reduce(const std::vector<Tensor>& values, ReduceOp op, Location at) {
   const CallScope scope(at);
-  std::vector<Tensor> out = espalier::all_reduce(values);
-  if (op == ReduceOp::kSum) return out;
-  const int world = RunContext::current().world;
-  for (Tensor& value : out) value = value / static_cast<double>(world);
+  const bool traced = std::ranges::any_of(values, [](const Tensor& value) { return !value.concrete(); });
+  const Replicas* const replicas = current_replicas().get();
+  if (!traced && replicas && replicas->many() && replicas->workers() == 1)
+    throw StateError(
+        "strategy.outside",
+        cat("all_reduce() of a value outside of a function that replicas run: here is one value, "
+            "and there are ",
+            replicas->world(), " replicas"),
+        "call it in a function that Strategy::run() runs; Strategy::reduce() takes a PerReplica");
+  if (op == ReduceOp::kSum) return espalier::all_reduce(values);
+  if (values.empty()) return {};
+  require_mean(values[0].dtype());
+  // A program that was traced for some replicas may be run by others: they count themselves.
+  std::vector<Tensor> with_count = values;
+  with_count.push_back(full({}, 1, values[0].dtype()));
+  std::vector<Tensor> out = espalier::all_reduce(with_count);
+  const Tensor count = out.back();
+  out.pop_back();
+  for (Tensor& value : out) value = value / count;
   return out;
 }
 

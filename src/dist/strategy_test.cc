@@ -125,6 +125,30 @@ TEST(Strategy, WhatWouldDifferIsRefusedByName) {
   refused(strategy::Mirrored({.devices = 2}));
 }
 
+// One function for any number of them.
+TEST(Strategy, AMeanOfReplicasIsThat) {
+  const auto mean = function([](const Tensor& x) { return strategy::all_reduce({x}, ReduceOp::kMean); });
+  for (const int world : {1, 2, 4}) {
+    const strategy::Mirrored mirrored({.devices = world});
+    PerReplica x;
+    for (int i = 0; i < world; ++i) x.values.push_back(full({2}, i));
+    for (const bool scoped : {false, true}) {
+      std::optional<Strategy::Scope> scope;
+      if (scoped) scope.emplace(mirrored.replicas());
+      const std::vector<PerReplica> out = mirrored.run(mean, {x});
+      for (const Tensor& value : out[0].values)
+        EXPECT_EQ(value.to_vector<float>(), std::vector<float>(2, (world - 1) / 2.f)) << world;
+    }
+    const auto scope = mirrored.scope();
+    EXPECT_EQ(rule_of([] { strategy::all_reduce({full({2}, 1)}); }),
+              world > 1 ? "strategy.outside" : "nothing");
+    PerReplica integers;
+    for (int i = 0; i < world; ++i) integers.values.push_back(full({2}, i, DType::kI32));
+    EXPECT_EQ(rule_of([&] { mirrored.run(mean, {integers}); }), "strategy.mean");
+    EXPECT_EQ(rule_of([&] { mirrored.reduce(ReduceOp::kMean, integers); }), "strategy.mean");
+  }
+}
+
 TEST(Strategy, ValuesOfReplicasAreReducedAndGathered) {
   const auto check = [](const Strategy& strategy) {
     const int world = strategy.num_replicas_in_sync(), first = strategy.first_replica();

@@ -59,6 +59,10 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
       split_at_commas(options.environment("TPU_WORKER_HOSTNAMES").value_or(""));
   accelerator_ = options.environment("TPU_ACCELERATOR_TYPE").value_or("");
   std::optional<int> number = number_of_worker(options.environment);
+  if (hosts.empty() && number.value_or(0) > 0)
+    throw ValueError("tpu.worker", cat("this is worker ", *number,
+                                       " of a TPU of several hosts, and "
+                                       "TPU_WORKER_HOSTNAMES, which names them, is not set"));
   const auto tell = [&](const char* variable, const std::string& value) {
     if (!options.environment(variable)) variables_[variable] = value;
   };
@@ -70,7 +74,11 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
                        cat("\"", shortened(tpu), "\" is none of ",
                            hosts.empty() ? std::string("the hosts: TPU_WORKER_HOSTNAMES is not set")
                                          : cat("TPU_WORKER_HOSTNAMES, ", counted(hosts.size(), "host"))));
-    number = static_cast<int>(it - hosts.begin());
+    const int place = static_cast<int>(it - hosts.begin());
+    if (number.value_or(place) != place)
+      throw ValueError("tpu.worker", cat("\"", shortened(tpu), "\" is worker ", place,
+                                         " of TPU_WORKER_HOSTNAMES, and TPU_WORKER_ID says ", *number));
+    number = place;
     tell("TPU_WORKER_ID", cat(*number));
     tell("CLOUD_TPU_TASK_ID", cat(*number));
   }
@@ -93,8 +101,8 @@ TPUSystem initialize_tpu_system(const TPUClusterResolver& resolver, Location at)
   first->client().wait_for_runs();
   first->client().invalidate_arrays();
   TPUSystem out{.devices = {}, .kind = first->kind()};
-  for (size_t i = 0; i < first->client().size(); ++i)
-    out.devices.push_back(first->client().device(i)->name());
+  for (const pjrt::ClientDevice* const device : pjrt::several_from(*first, 0)->members())
+    out.devices.push_back(device->name());
   return out;
 }
 

@@ -76,6 +76,18 @@ TEST(TpuResolver, AStrategyHasAReplicaOnEachDevice) {
   EXPECT_FALSE(system.kind.empty());
   EXPECT_EQ(initialize_tpu_system(resolver).devices, system.devices);
   EXPECT_EQ(strategy::TPU(resolver).num_replicas_in_sync(), 3);
+  const TPUClusterResolver two({.device = "xla-cpu:1-2", .environment = tpu_environment({})});
+  EXPECT_EQ(initialize_tpu_system(two).devices, (std::vector<std::string>{"xla-cpu:1", "xla-cpu:2"}));
+}
+
+TEST(TpuResolver, PlacesThatDifferAreRefused) {
+  const auto rule = [](const char* tpu, std::map<std::string, std::string> set) {
+    return rule_of([&] { TPUClusterResolver({.tpu = tpu, .environment = tpu_environment(std::move(set))}); });
+  };
+  EXPECT_EQ(rule("", {{"TPU_WORKER_ID", "5"}}), "tpu.worker");
+  EXPECT_EQ(rule("", {{"TPU_WORKER_ID", "0"}}), "nothing");
+  EXPECT_EQ(rule("a", {{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "1"}}), "tpu.worker");
+  EXPECT_EQ(rule("b", {{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "1"}}), "nothing");
 }
 
 TEST(TpuResolver, InitializingInvalidatesWhatIsThere) {

@@ -1,6 +1,7 @@
 #include "espalier/function.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <list>
 #include <map>
 #include <optional>
@@ -187,6 +188,42 @@ std::string largest_arrays(const TracedGraph& program, std::span<const Tensor> a
   return out;
 }
 
+// While one lives no other thread brings or takes a variable that a program updates: programs of two models
+// may share some, as the default generator's. `take` runs when it is its turn.
+class UpdateTurn {
+ public:
+  template <class F>
+  UpdateTurn(const TracedGraph& program, const F& take) : program_(program) {
+    std::unique_lock lock(mutex());
+    changed().wait(lock, [&] {
+      return std::ranges::none_of(program.variables,
+                                  [](const VariablePtr& variable) { return variable->updating; });
+    });
+    take();
+    for (const VariablePtr& variable : program.updated) variable->updating = true;
+  }
+  ~UpdateTurn() {
+    {
+      const std::lock_guard lock(mutex());
+      for (const VariablePtr& variable : program_.updated) variable->updating = false;
+    }
+    changed().notify_all();
+  }
+  UpdateTurn(const UpdateTurn&) = delete;
+  UpdateTurn& operator=(const UpdateTurn&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static std::condition_variable& changed() {
+    static std::condition_variable one;
+    return one;
+  }
+  const TracedGraph& program_;
+};
+
 // Variables stay where they were computed; one that nobody else holds gives its memory to its update. A
 // program that is refused has changed nothing.
 std::vector<Tensor> replay_there(const TracedGraph& program, std::span<const Alias> aliases,
@@ -205,15 +242,12 @@ std::vector<Tensor> replay_there(const TracedGraph& program, std::span<const Ali
     inputs.push_back(array);
   }
   std::vector<char> donated(arguments.size() + program.variables.size(), false);
-  {
-    // Functions that assign no variables may run on several threads, and each brings those it reads.
-    static std::mutex bringing;
-    const std::lock_guard lock(bringing);
+  const UpdateTurn turn(program, [&] {
     for (const VariablePtr& variable : program.variables) bring(*variable, device);
     for (const Alias& alias : aliases)
       donated[alias.input] = sole_owner(program.variables[alias.input - arguments.size()]->value);
     for (const VariablePtr& variable : program.variables) inputs.push_back(variable->value.node()->remote());
-  }
+  });
   const std::vector<RemoteArrayPtr> outputs = executable.run(inputs, donated);
   std::vector<Tensor> results;
   for (size_t i = 0; i < program.results; ++i) results.push_back(make_remote(outputs[i]));
@@ -266,6 +300,9 @@ std::vector<Tensor> call_recorded(const TracedGraph& program, const std::string&
 }
 
 }  // namespace
+
+// Whether call_replicas() calls.
+thread_local bool replicas_call = false;
 
 struct TracedFunction::Impl {
   Body body;  // empty where the trace is its owner's
@@ -401,6 +438,14 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   const RunContext& context = RunContext::current();
   impl_->find_plan(*state, arguments, context, !context.device);
   const Plan& plan = *state->plan;
+  if (context.device && context.device->replicas() > 1 && !replicas_call &&
+      !collectives_of(*plan.program.graph).empty())
+    throw StateError("strategy.outside",
+                     cat("\"", impl_->options.name,
+                         "\" combines what replicas have, and is called with "
+                         "values of none, beside ",
+                         context.device->replicas(), " of them"),
+                     "Strategy::run() calls it with values of each");
   std::vector<Tensor> results;
   if (is_recorded(Sink::current())) {
     results = call_recorded(plan.program, impl_->options.name, arguments, context.device);
@@ -433,6 +478,8 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
       const std::lock_guard lock(impl_->mutex);
       state.plan->check_updates();
     }
+    const bool before = std::exchange(replicas_call, true);
+    const std::shared_ptr<void> again(nullptr, [before](void*) { replicas_call = before; });
     return {call(arguments[0])};
   }
   struct Replica {

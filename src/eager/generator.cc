@@ -16,6 +16,12 @@ Variable state(uint64_t value, const char* name) {
   return Variable(Tensor::scalar(value), {.name = name, .trainable = false});
 }
 
+// What a device has written comes back: eager draws are made where the numbers are used.
+Tensor state_of(const Variable& variable) {
+  const Tensor value = variable.read();
+  return value.concrete() && value.node()->remote() ? make_concrete(value.node()->dense()) : value;
+}
+
 }  // namespace
 
 bool is_random_state(const Variable& variable) {
@@ -34,8 +40,10 @@ Generator::Generator(Variable key, Variable step, Location at)
                      cat("key and step must be ", wanted, ", they are ", key_.type(), " and ", step_.type()));
 }
 
+Tensor Generator::key() const { return state_of(key_); }
+
 Tensor Generator::next_step() {
-  const Tensor step = step_.read();
+  const Tensor step = state_of(step_);
   step_.assign(step + 1);
   return step;
 }

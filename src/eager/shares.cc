@@ -141,7 +141,8 @@ void require_equal_updates(const TracedGraph& program) {
     throw ValueError("strategy.variable",
                      cat("the new value of \"", program.updated[i]->path,
                          "\" would differ between replicas: it comes from the rows of one of them"),
-                     "observe() says how replicas combine what they add to a variable");
+                     "observe() in a layer says how replicas combine what they add to a variable, "
+                     "strategy::all_reduce() in a function");
   }
 }
 

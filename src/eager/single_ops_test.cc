@@ -190,6 +190,19 @@ TEST_F(EagerOnDevice, ATapeDifferentiatesThere) {
 }
 
 // A function on this CPU writes where variables lie here, and not what a device had.
+// A program on a device has written its state there.
+TEST_F(EagerOnDevice, AGeneratorIsWhereItsNumbersAreUsed) {
+  const auto draws = function([](const Tensor& x) { return x + random_uniform({3}); });
+  const Tensor here = Tensor::of<float>({1, 2, 3});
+  {
+    const DeviceScope scope(pjrt::test_plugin());
+    draws(here);
+  }
+  EXPECT_EQ((here + random_uniform({3})).node()->remote(), nullptr);
+  const Tensor there = to(here, pjrt::test_plugin());
+  EXPECT_NE((there + random_uniform({3})).node()->remote(), nullptr);
+}
+
 TEST_F(EagerOnDevice, VariablesGoBetweenDevices) {
   Variable count(Tensor::of<float>({1, 1}));
   const auto twice = function([&] { count.assign(count.read() * 2.0f); });

@@ -220,6 +220,8 @@ class StagedProgram final : public DeviceProgram {
           const auto input = std::ranges::find(part.inputs, inputs_[alias.input]);
           const auto output = std::ranges::find(part.outputs, outputs_[alias.output]);
           if (input == part.inputs.end() || output == part.outputs.end()) continue;
+          // An old value that is a result as well stays.
+          if (std::ranges::count(outputs_, *input)) continue;
           own.push_back({static_cast<size_t>(input - part.inputs.begin()),
                          static_cast<size_t>(output - part.outputs.begin())});
         }

@@ -76,7 +76,8 @@ struct VariableState final : StateCell, std::enable_shared_from_this<VariableSta
       std::make_shared<Structure>();  // of `trainable`; a layer's weights have the layer's
   bool autocast = false;              // Variable::read gives the dtype of an AutocastScope
   TensorType type;
-  Tensor value;  // concrete
+  Tensor value;           // concrete
+  bool updating = false;  // on a device, of which one program at a time may take the memory of `value`
 
   const std::string& name() const override { return path; }
   Tensor read() override;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -139,6 +140,35 @@ std::string text_of_product() {
     builder.result("y", matmul(x, x));
   }
   return pjrt::program_text(*builder.finish());
+}
+
+TEST(DevicesListed, NamesOfSeveral) {
+  const auto sentence_of = [](const auto& body) -> std::string {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(pjrt::single_devices("gpu:0-2"), (Names{"gpu:0", "gpu:1", "gpu:2"}));
+  EXPECT_EQ(pjrt::single_devices("gpu:0, gpu:2"), (Names{"gpu:0", "gpu:2"}));
+  EXPECT_EQ(pjrt::single_devices("/GPU:0,/device:GPU:3"), (Names{"gpu:0", "gpu:3"}));
+  EXPECT_EQ(pjrt::single_devices("/a,b.so:0,2"), (Names{"/a,b.so:0", "/a,b.so:2"}));
+  const std::string file = testing::TempDir() + "/named_cpu.so";
+  std::ofstream(file) << "";
+  EXPECT_EQ(pjrt::single_devices(file + ":0," + file + ":1"), (Names{file + ":0", file + ":1"}));
+  EXPECT_EQ(pjrt::joined_name({"gpu:0", "gpu:1", "gpu:2"}), "gpu:0-2");
+  EXPECT_EQ(pjrt::joined_name({"gpu:0", "gpu:2"}), "gpu:0,2");
+  for (const char* name :
+       {"gpu:4294967290-4294967295", "gpu:0-", "gpu:2-1", "gpu:0-5000", "gpu:0,,1", "gpu:0,-1"})
+    EXPECT_EQ(rule_of([&] { pjrt::single_devices(name); }), "device.several") << name;
+  EXPECT_EQ(pjrt::plain_name("/nowhere.so:0"), "/nowhere.so:0");
+  const std::string several = sentence_of([] { pjrt::find_device("cpu:1", {}); });
+  EXPECT_NE(several.find("\"cpu\" is one"), several.npos) << several;
+  const std::string lines = sentence_of([] { pjrt::find_device("no\nsuch", {}); });
+  EXPECT_NE(lines.find("no\\nsuch"), lines.npos) << lines;
 }
 
 TEST(MatmulPrecisions, StandInTheProgram) {

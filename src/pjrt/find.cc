@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "espalier/error.h"
 #include "pjrt/nvml.h"
 
@@ -104,6 +105,20 @@ constexpr char kCpuDevices[] = "ESPALIER_XLA_CPU_DEVICES";
 
 bool is_file_name(const std::string& name) { return name.find('/') != name.npos || name.ends_with(".so"); }
 
+// Without blanks around them, each as plain_name() has it.
+std::vector<std::string> split_at_commas(const std::string& names) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at <= names.size();) {
+    const size_t end = std::min(names.find(',', at), names.size());
+    std::string part = names.substr(at, end - at);
+    part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
+    part.erase(part.find_last_not_of(' ') + 1);
+    out.push_back(plain_name(part));
+    at = end + 1;
+  }
+  return out;
+}
+
 // What somebody lacks who asks for a device of a kind that no plugin was found for.
 std::string missing_plugin(const std::string& base) {
   if (base == "gpu" || base == "cuda")
@@ -114,6 +129,9 @@ std::string missing_plugin(const std::string& base) {
            "ESPALIER_PJRT_PLUGINS";
   if (base == "tpu")
     return "no plugin for TPUs was found: pip install libtpu, or name one by --plugin or "
+           "ESPALIER_PJRT_PLUGINS";
+  if (base == "xla-cpu")
+    return "no plugin of XLA for CPUs was found: pip install lammps-jax-pjrt-cpu, or name one by --plugin or "
            "ESPALIER_PJRT_PLUGINS";
   return "";
 }
@@ -182,7 +200,8 @@ std::string plain_name(const std::string& name) {
   std::string out = name;
   if (out.starts_with(kPlace))
     out.erase(0, kPlace.size());
-  else if (out.starts_with('/') && out.find('/', 1) == out.npos && !is_there(out.substr(0, out.rfind(':'))))
+  else if (const std::string base = out.substr(0, out.rfind(':'));
+           out.starts_with('/') && out.find('/', 1) == out.npos && !base.ends_with(".so") && !is_there(base))
     out.erase(0, 1);
   if (is_file_name(out)) return name;
   std::ranges::transform(out, out.begin(), [](unsigned char c) { return c == '_' ? '-' : std::tolower(c); });
@@ -217,9 +236,10 @@ FoundDevice find_device(const std::string& wanted, const std::vector<std::string
     out.plugin = found_at(base, "--device");
     return out;
   }
-  if (const std::string missing = missing_plugin(base); !missing.empty())
-    throw DeviceError("device.unknown", cat("there is no device \"", name, "\": ", missing),
-                      "espalier devices");
+  if (base == "cpu")
+    throw DeviceError("device.unknown",
+                      cat("there is no device \"", shortened(name), "\": \"cpu\" is one, of all cores"),
+                      "--device cpu --strategy mirrored --devices 2 shares its cores out");
   std::string known, missing_file;
   for (const Found& found : all) {
     if (is_there(found.path))
@@ -227,8 +247,11 @@ FoundDevice find_device(const std::string& wanted, const std::vector<std::string
     else
       missing_file += cat("; ", found.from, " names ", found.path, ", which is no file");
   }
+  if (const std::string missing = missing_plugin(base); missing_file.empty() && !missing.empty())
+    throw DeviceError("device.unknown", cat("there is no device \"", shortened(name), "\": ", missing),
+                      "espalier devices");
   throw DeviceError("device.unknown",
-                    cat("there is no device \"", name, "\": ",
+                    cat("there is no device \"", shortened(name), "\": ",
                         known.empty() ? std::string("no PJRT plugin was found beside our own cpu")
                                       : cat("known are cpu, ", known),
                         missing_file),
@@ -236,22 +259,30 @@ FoundDevice find_device(const std::string& wanted, const std::vector<std::string
 }
 
 std::vector<std::string> single_devices(const std::string& names) {
-  // A file's name may have commas of its own, but not behind the number of its device.
   const size_t colon = names.rfind(':');
   const bool listed = colon != names.npos && names.find_first_not_of("0123456789,-", colon + 1) == names.npos;
-  if (!listed && (is_file_name(names) || names.find(',') == names.npos)) return {names};
+  if (!listed && names.find(',') == names.npos) return {names};
+  std::vector<std::string> parts = split_at_commas(names);
+  const auto has_comma_of_its_own = [](const std::string& part) {
+    const std::string base = part.substr(0, part.rfind(':'));
+    return is_file_name(base) && !is_there(base);
+  };
+  if (is_file_name(names) && std::ranges::any_of(parts, has_comma_of_its_own)) {
+    // A file's name may have commas, but not behind the number of its device.
+    if (!listed) return {names};
+    const size_t end = std::min(names.find(',', colon), names.size());
+    parts = {names.substr(0, end)};
+    if (end < names.size())
+      std::ranges::move(split_at_commas(names.substr(end + 1)), std::back_inserter(parts));
+  }
   std::vector<std::string> out;
   std::string base;
   const auto fail = [&](const std::string& part) {
-    throw ValueError("device.several", cat("\"", names, "\" lists devices, and \"", part,
-                                           "\" is none: gpu:0,gpu:2, gpu:0,2 and gpu:0-3 are lists"));
+    throw ValueError("device.several",
+                     cat("\"", shortened(names), "\" lists devices, and \"", shortened(part),
+                         "\" is none: gpu:0,gpu:2, gpu:0,2 and gpu:0-3 are lists"));
   };
-  for (size_t at = 0; at <= names.size();) {
-    size_t end = std::min(names.find(',', at), names.size());
-    // The first one's base is all before its number.
-    if (at == 0 && listed) end = std::min(names.find(',', is_file_name(names) ? colon : 0), names.size());
-    const std::string part = names.substr(at, end - at);
-    at = end + 1;
+  for (const std::string& part : parts) {
     const size_t number = part.rfind(':');
     if (number != part.npos) base = part.substr(0, number);
     const std::string text = part.substr(number == part.npos ? 0 : number + 1);
@@ -265,8 +296,8 @@ std::vector<std::string> single_devices(const std::string& names) {
       rest = range.ptr;
       if (range.ec != std::errc()) fail(part);
     }
-    constexpr unsigned kMost = 1024;
-    if (rest != stop || last < first || last - first >= kMost) fail(part);
+    constexpr unsigned kMost = 1024, kLast = 1u << 20;
+    if (rest != stop || last < first || last - first >= kMost || last > kLast) fail(part);
     for (unsigned i = first; i <= last; ++i) out.push_back(cat(base, ":", i));
   }
   return out;

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/format.h"
+#include "base/shortened.h"
 
 namespace espalier::pjrt {
 namespace {
@@ -70,7 +71,7 @@ DevicePtr open_device(const std::string& name, const std::vector<std::string>& p
   const ClientPtr& client = it->second.client;
   if (found.number >= client->size())
     throw DeviceError("device.unknown",
-                      cat("there is no device \"", name, "\": ", found.plugin.name, " has ",
+                      cat("there is no device \"", shortened(name), "\": ", found.plugin.name, " has ",
                           counted(client->size(), "device"), " here, numbered from 0",
                           found.plugin.kind == "xla-cpu" ? "; ESPALIER_XLA_CPU_DEVICES makes it more" : ""));
   return client->device(found.number);
@@ -79,11 +80,13 @@ DevicePtr open_device(const std::string& name, const std::vector<std::string>& p
 DevicePtr open_several(const std::vector<std::string>& names, const std::vector<std::string>& plugins) {
   ClientPtr client;
   std::vector<size_t> numbers;
-  for (const std::string& name : names) {
+  std::vector<std::string> single;
+  for (const std::string& name : names) std::ranges::move(single_devices(name), std::back_inserter(single));
+  for (const std::string& name : single) {
     const DevicePtr device = open_device(name, plugins);
     if (!client) client = device->client().shared_from_this();
     if (client.get() != &device->client())
-      throw ValueError("device.several", cat("devices that train together are of one plugin, and ", names[0],
+      throw ValueError("device.several", cat("devices that train together are of one plugin, and ", single[0],
                                              " and ", name, " are of two"));
     const size_t number = client->number_of(*device);
     if (std::ranges::count(numbers, number))
@@ -104,8 +107,11 @@ DevicePtr several_from(ClientDevice& first, size_t count) {
   }
   const size_t begin = client.number_of(first), there = client.size() - begin;
   if (count > there)
-    throw ValueError("device.several", cat("there ", there == 1 ? "is " : "are ", counted(there, "device"),
-                                           " from ", first.name(), " on, and ", count, " are asked for"));
+    throw ValueError(
+        "device.several",
+        cat("there ", there == 1 ? "is " : "are ", counted(there, "device"), " from ", first.name(),
+            " on, and ", count, " are asked for",
+            first.name().starts_with("xla-cpu") ? "; ESPALIER_XLA_CPU_DEVICES makes it more" : ""));
   std::vector<size_t> numbers(count ? count : there);
   std::iota(numbers.begin(), numbers.end(), begin);
   return client.devices(numbers);

@@ -254,6 +254,8 @@ TracedFunction Model::Training::program(bool trains) {
     function.rewrites.push_back(std::make_shared<const Rewrite>(
         add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); })));
   }
+  if (trains && scaling && sums())
+    function.rewrites.push_back(std::make_shared<const Rewrite>(LossScaling::scale_rows()));
   if (combines()) function.rewrites.push_back(replicas->rewrite());
   for (auto& rewrite : update_rewrites(trains)) function.rewrites.push_back(std::move(rewrite));
   const auto trace = [this, name, trains, rewrites = function.rewrites](
@@ -279,8 +281,12 @@ Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWat
   const Forward found = forward(rows, true);
   if (watch) watch->loss(found.sums.mean());
   const std::vector<Variable> weights = Running::model()->trainable_variables();
-  const std::vector<Tensor> gradients =
-      tape.gradient(found.sums.sum, weights, {.output_gradients = {seed(found.sums.weight)}});
+  const double scale = scaling && sums() ? LossScaling::of_rows(rows.row_weight.size(0)) : 1;
+  const Tensor seed = this->seed(found.sums.weight);
+  std::vector<Tensor> gradients =
+      tape.gradient(found.sums.sum, weights, {.output_gradients = {scale == 1 ? seed : seed * scale}});
+  for (Tensor& gradient : gradients)
+    if (scale != 1 && gradient.defined()) gradient = gradient * (1 / scale);
   require_own(tape.watched_variables(), weights);
   require_weights(*Running::model(), weights);
   // What overflows under a loss scale is skipped, and no fault.

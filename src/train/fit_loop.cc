@@ -70,6 +70,10 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
   const auto wants_rows = [](const auto& callback) { return callback->wants_rows(); };
   out["ledger"] = std::ranges::any_of(options.callbacks, wants_rows) ? "kept" : "not kept";
   out["version"] = kVersion;
+  // Each worker has a device of its own, of one kind.
+  const Device* const device = RunContext::current().device;
+  out["device"] = device ? device->name().substr(0, device->name().rfind(':')) : "cpu";
+  if (device) out["matmul precision"] = cat(static_cast<int>(matmul_precision()));
   out["model"] = Running::model()->path();
   out["seed"] = cat(own_seed);
   std::string types;
@@ -258,7 +262,17 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     late_values.take(logged());
     std::optional<LateValues::Sight> sight(std::in_place, late_values);
     refresh_training(logs);
+    const bool all_skipped = scaling && now.step > 0 && loss.weight.read().item<float>() == 0;
     sight.reset();
+    if (all_skipped) {
+      // A mean of no step, which a callback must not take for the best one.
+      for (auto& [name, value] : logs)
+        if (name != "loss_scale") value = std::numeric_limits<double>::quiet_NaN();
+      for (const auto& callback : callbacks)
+        callback->on_note(cat("each step of epoch ", now.epoch + 1,
+                              " was skipped: gradients were no finite numbers, and the loss scale is now ",
+                              shortest(scaling->value())));
+    }
     if (validation.logs) {
       rank_stage.now(Stage::kEvaluate, steps_of_run);
       for (const auto& [name, value] : validation.logs()) logs.set("val_" + name, value);

@@ -124,6 +124,51 @@ TEST_F(LossScales, WhatUnderflowsInFloat16TrainsUnderAScale) {
   EXPECT_LT(learned, 0.05 * again);
 }
 
+// As the mean over a batch, and not by as much sooner as a batch has rows.
+TEST_F(LossScales, SumsOverRowsOverflowNoSooner) {
+  set_dtype_policy("mixed_float16");
+  const Tensor x = random_normal({432, 8}, 1, 0), y = argmax(matmul(x, random_normal({8, 3}, 2, 0)), 1);
+  const auto train = [&](ModelOptions options, const Strategy* strategy) {
+    set_seed(7);
+    std::optional<Strategy::Scope> scope;
+    if (strategy) scope.emplace(strategy->replicas());
+    Sequential model{Dense({.units = 64, .activation = "relu"}), Dense({.units = 3, .dtype = "float32"})};
+    model.compile(options);
+    return model.fit(x, y, {.epochs = 3, .batch_size = 216}).back();
+  };
+  const ModelOptions plain{.optimizer = SGD{.learning_rate = 0.1}};
+  ModelOptions in_shards = plain;
+  in_shards.logical_shards = 8;
+  const Logs one = train(plain, nullptr);
+  EXPECT_EQ(one.at("loss_scale"), 32768);
+  const strategy::Mirrored two({.devices = 2}), three({.devices = 3});
+  for (const Logs& logs : {train(plain, &two), train(plain, &three), train(in_shards, nullptr)}) {
+    EXPECT_EQ(logs.at("loss_scale"), 32768);
+    EXPECT_NEAR(logs.at("loss"), one.at("loss"), 2e-3);
+  }
+  ModelOptions accumulated = plain;
+  accumulated.optimizer = SGD{.learning_rate = 0.1, .gradient_accumulation_steps = 2};
+  for (const bool eagerly : {false, true}) {
+    accumulated.run_eagerly = eagerly;
+    EXPECT_EQ(train(accumulated, nullptr).at("loss_scale"), 32768);
+  }
+}
+
+TEST_F(LossScales, AnEpochWithoutAStepHasNoLoss) {
+  Sequential model{Dense({.units = 1})};
+  model.compile({.loss = MeanSquaredError(), .metrics = {"mae"}, .loss_scale = LossScale{.initial = 8}});
+  std::vector<std::string> notes;
+  const auto listens = LambdaCallback({.on_note = [&](const std::string& note) { notes.push_back(note); }});
+  const Tensor x = full({4, 1}, 1), inf = full({4, 1}, std::numeric_limits<double>::infinity());
+  const Logs none = model.fit(x, inf, {.batch_size = 2, .callbacks = {listens}})[0];
+  EXPECT_TRUE(std::isnan(none.at("loss")) && std::isnan(none.at("mae")));
+  EXPECT_EQ(none.at("loss_scale"), 2);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("each step of epoch 1 was skipped"), notes[0].npos) << notes[0];
+  EXPECT_EQ(model.fit(x, x, {.batch_size = 2})[0].contains("loss"), true);
+  EXPECT_FALSE(std::isnan(model.fit(x, x, {.batch_size = 2})[0].at("loss")));
+}
+
 TEST_F(LossScales, TheyAreOnForFloat16Alone) {
   const Tensor x = full({2, 1}, 0.1);
   for (const std::string policy : {"float32", "mixed_bfloat16", "bfloat16", "mixed_float16", "float16"}) {

@@ -1,6 +1,7 @@
 #include "train/loss_scaling.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -37,6 +38,34 @@ Tensor LossScaling::overflow(const std::vector<Tensor>& gradients) {
     if (gradient.defined()) out.add(gradient);
   }
   return out.value();
+}
+
+double LossScaling::of_rows(int64_t rows) {
+  return std::ldexp(1.0,
+                    -static_cast<int>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(rows, 1) - 1))));
+}
+
+Rewrite LossScaling::scale_rows() {
+  const auto run = [](const TracedGraph& program, bool again) {
+    Rewritten out;
+    const std::vector<NamedType> arguments = program.arguments();
+    const auto place_of = [&](const char* name) {
+      return static_cast<size_t>(std::ranges::find(arguments, name, &NamedType::name) - arguments.begin());
+    };
+    const size_t seed = place_of("seed"), weight = place_of("row_weight");
+    out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
+      const double scale = of_rows(in[weight].size(0));
+      std::vector<Tensor> all(in.begin(), in.end());
+      all[seed] = all[seed] * scale;
+      Inlined step(program, all);
+      step.assign_updates();
+      for (NamedTensor& result : step.results)
+        if (is_gradient(result.name)) result.value = result.value * (1 / scale);
+      return step.results;
+    });
+    return out;
+  };
+  return {"scale_rows", run};
 }
 
 UpdateControl LossScaling::control(const Tensor& overflow) const {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "eager/traced_graph.h"
 #include "espalier/model.h"
 #include "espalier/optimizers.h"
 
@@ -20,6 +21,12 @@ class LossScaling {
   static Tensor overflow(const std::vector<Tensor>& gradients);
   // In a step: what takes the scale away, and whether to update at all.
   UpdateControl control(const Tensor& overflow) const;
+  // Of a step that differentiates the sum over so many rows, not their mean: a power of two that keeps what
+  // is computed in float16 about as small as for the mean. The seed is multiplied by it, and gradients
+  // divided.
+  static double of_rows(int64_t rows);
+  // The same for a program with "seed" and "row_weight" among its arguments.
+  static Rewrite scale_rows();
   // In a step: counts it, and doubles or halves the scale where it is time.
   void count(const Tensor& applies);
   double value() const { return scale_.read().item<float>(); }

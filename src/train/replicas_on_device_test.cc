@@ -1,11 +1,14 @@
 // Replicas on devices of a real PJRT plugin, which meet in its own collectives, against one device.
 #include <array>
+#include <cmath>
 #include <filesystem>
+#include <future>
 
 #include <gtest/gtest.h>
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "dist/rows.h"
 #include "eager/trace.h"
 #include "espalier/devices.h"
 #include "espalier/espalier.h"
@@ -265,12 +268,80 @@ TEST_F(ReplicasOnDeviceSteps, RunAFunctionOnEach) {
   EXPECT_EQ(rule_of([&] { three.run(differs, {x}); }), "strategy.variable");
 }
 
+TEST_F(ReplicasOnDeviceSteps, ValuesOutsideOfAReplicaAreRefused) {
+  const strategy::Mirrored two({.devices = 2});
+  const auto scope = two.scope();
+  const auto total = function([](const Tensor& x) { return strategy::all_reduce({x})[0]; });
+  const Tensor one = full({4}, 1);
+  EXPECT_EQ(rule_of([&] { total(one); }), "strategy.outside");
+  EXPECT_EQ(rule_of([&] { strategy::all_reduce({one}); }), "strategy.outside");
+  EXPECT_EQ(two.run(total, {{{one, one}}})[0].values[1].to_vector<float>(), std::vector<float>(4, 2));
+  EXPECT_EQ(rule_of([&] { two.run(total, {{{Tensor(), Tensor()}}}); }), "tensor.undefined");
+  const auto nested = function([&](const Tensor& x) { return two.run(total, {{{x, x}}})[0].values[0]; });
+  EXPECT_NE(rule_of([&] { nested(one); }), "nothing");
+}
+
+// The context that a strategy was made in may go before it.
+TEST_F(ReplicasOnDeviceSteps, AStrategyOutlivesTheScopeItWasMadeIn) {
+  scope_.reset();
+  std::optional<strategy::Mirrored> two;
+  {
+    const DeviceScope device("xla-cpu:0");
+    two.emplace(strategy::MirroredOptions{.devices = 2});
+  }
+  const auto scope = two->scope();
+  Sequential model = dropping_model();
+  with_adam(model);
+  EXPECT_TRUE(std::isfinite(model.fit(rows.x, rows.y, {.batch_size = 16})[0].at("loss")));
+}
+
+struct CenteredRows : Layer {
+  Tensor call(const Tensor& x) override { return x - mean(x, {0}, true); }
+};
+
+// Rows of weight 0 would be in its mean.
+TEST_F(ReplicasOnDeviceSteps, RowsThatMeetAreNotFilledUp) {
+  const strategy::Mirrored three({.devices = 3});
+  const auto scope = three.scope();
+  const auto fit = [&](int64_t batch) {
+    set_seed(3);
+    Sequential model{Dense({.units = 8}), CenteredRows(), Dense({.units = 4})};
+    with_adam(model);
+    return rule_of([&] { model.fit(rows.x, rows.y, {.batch_size = batch}); });
+  };
+  EXPECT_EQ(fit(16), "device.rows");
+  EXPECT_EQ(fit(15), rows.x.size(0) % 3 ? "device.rows" : "nothing");
+  const RowsOfFourClasses some{rows_between(std::vector{rows.x}, 0, 48)[0],
+                               rows_between(std::vector{rows.y}, 0, 48)[0]};
+  Sequential model{Dense({.units = 8}), CenteredRows(), Dense({.units = 4})};
+  with_adam(model);
+  EXPECT_EQ(rule_of([&] { model.fit(some.x, some.y, {.batch_size = 36}); }), "nothing");  // 36 and 12
+}
+
+// They draw from one generator, whose state each program updates.
+TEST_F(ReplicasOnDeviceSteps, TwoModelsTrainOnTwoThreads) {
+  const auto train = [&](const char* device) {
+    const DeviceScope scope(device);
+    Sequential model = dropping_model();
+    with_adam(model);
+    return model.fit(rows.x, rows.y, {.epochs = 10, .batch_size = 16}).back().at("loss");
+  };
+  scope_.reset();
+  for (const auto& [a, b] : {std::pair{"xla-cpu:0", "xla-cpu:0"}, std::pair{"xla-cpu:0", "xla-cpu:1"}}) {
+    auto first = std::async(std::launch::async, train, a), second = std::async(std::launch::async, train, b);
+    EXPECT_TRUE(std::isfinite(first.get()));
+    EXPECT_TRUE(std::isfinite(second.get()));
+  }
+}
+
 TEST_F(ReplicasOnDeviceSteps, DevicesAreNamedAndCounted) {
   const auto made = [](strategy::MirroredOptions options) {
     return rule_of([&] { const strategy::Mirrored some(std::move(options)); });
   };
   EXPECT_EQ(strategy::Mirrored().num_replicas_in_sync(), 8);
   EXPECT_EQ(strategy::Mirrored({.device_names = {"xla-cpu:1", "XLA_CPU:3"}}).num_replicas_in_sync(), 2);
+  EXPECT_EQ(strategy::Mirrored({.device_names = {"xla-cpu:0-1", "xla-cpu:4"}}).num_replicas_in_sync(), 3);
+  EXPECT_EQ(made({.device_names = {"xla-cpu:0-1", "xla-cpu:1-2"}}), "device.several");
   EXPECT_EQ(made({.devices = 9}), "device.several");
   EXPECT_EQ(made({.device_names = {"xla-cpu:1", "xla-cpu:1"}}), "device.several");
   EXPECT_EQ(made({.devices = 3, .device_names = {"xla-cpu:1", "xla-cpu:2"}}), "strategy.devices");

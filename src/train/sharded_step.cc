@@ -115,6 +115,7 @@ Rewrites Model::Training::Sharded::shard_rewrites(
   };
   if (trains_) {
     add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
+    if (training_.scaling) add(LossScaling::scale_rows());
     add(bind_seed([this] { return training_.seed({}); }));
   }
   add(state_as_results(state));

@@ -1,5 +1,6 @@
 #include "train/step.h"
 
+#include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/run_context.h"
 #include "espalier/saved_model.h"
@@ -81,11 +82,33 @@ std::vector<Tensor> TrainStep::padded(const BatchRows& batch) const {
   // What a loaded program makes of its rows nobody knows.
   Model& model = *Running::model();
   if (rows == 0 || model.rows_are_coupled() || dynamic_cast<const LoadedModel*>(&model)) return {};
-  // Not every layer says it.
-  const auto x = batch.rows.first(batch.rows.size() - options_.labels - 1);
-  if (!rows_meet_) rows_meet_ = rows_meet(model, x, options_.trains);
-  if (rows_meet_ != false) return {};
+  if (meet(batch) != false) return {};
   return with_rows_of_no_weight(batch.rows, most_rows_);
+}
+
+// Not every layer says it.
+std::optional<bool> TrainStep::meet(const BatchRows& batch) const {
+  const auto x = batch.rows.first(batch.rows.size() - options_.labels - 1);
+  if (!rows_meet_) rows_meet_ = rows_meet(*Running::model(), x, options_.trains);
+  return rows_meet_;
+}
+
+// One program on equally many rows, or none: others would be of weight 0, and count where rows meet.
+void TrainStep::fill_up(BatchRows& rows, const BatchRows& given) const {
+  rows.at_least = most_rows_ = std::max(most_rows_, rows.count());
+  const auto adds = [&] { return given.count() < rows.count() || traced_->adds_rows(rows); };
+  if (!RunContext::current().device || !adds() || meet(given) != true) return;
+  rows.at_least = 0;
+  if (adds())
+    throw UnsupportedError("device.rows",
+                           cat("replicas on devices of a plugin run on equally many rows, which ",
+                               counted(static_cast<size_t>(given.count()), "row"),
+                               " are not, and what the model gives for a row depends on those beside it, so "
+                               "that rows of weight 0 "
+                               "would count"),
+                           "batches of a multiple of the devices (drop_remainder), or a layer that says "
+                           "couples_rows() and leaves "
+                           "rows out by row_weight()");
 }
 
 void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) const {
@@ -100,7 +123,7 @@ void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
   BatchRows rows(arguments, batch.of_shards);
   // A look at all layers.
   const bool coupled = (pads_ || counted) && Running::model()->rows_are_coupled();
-  if (pads_ && !coupled) rows.at_least = most_rows_ = std::max(most_rows_, rows.count());
+  if (pads_ && !coupled) fill_up(rows, batch);
   const SomeRowsCount mode(coupled && (counted || traced_->adds_rows(rows)));
   if (options_.eager ? run_eagerly(where_variables_are(arguments)) : run_traced(rows)) return;
   const EagerTransaction undone;

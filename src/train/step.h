@@ -84,6 +84,10 @@ class TrainStep {
  private:
   // Rows to be where a device's program is compiled for as many; undefined lists: those that are given.
   std::vector<Tensor> padded(const BatchRows& batch) const;
+  // rows_meet().
+  std::optional<bool> meet(const BatchRows& batch) const;
+  // Of replicas: how many rows there are to be for one program. Raises UnsupportedError[device.rows].
+  void fill_up(BatchRows& rows, const BatchRows& given) const;
   // Whether its numbers are finite, if it checks.
   bool run_eagerly(std::span<const Tensor> arguments) const;
   bool run_traced(const BatchRows& batch) const;

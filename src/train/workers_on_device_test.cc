@@ -124,6 +124,21 @@ TEST_F(WorkersOnDevice, AFunctionKnowsItsNumberAndMeetsTheOthers) {
   for (const std::string& error : errors) EXPECT_EQ(error, "");
 }
 
+TEST_F(WorkersOnDevice, AnOldValueThatIsAResultStays) {
+  const auto errors = on_workers(2, [&](size_t, const Strategy& workers) {
+    Variable total(zeros({}), {.name = "total"});
+    const auto add = function([&](const Tensor& x) {
+      const Tensor before = total.read();
+      total.assign(before + strategy::all_reduce({x})[0]);
+      return before;
+    });
+    for (int step = 0; step < 4; ++step)
+      EXPECT_EQ(workers.run(add, {{{full({}, 1)}}})[0].values[0].item<float>(),
+                2.f * static_cast<float>(step));
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
 TEST_F(WorkersOnDevice, HaveOneDeviceEach) {
   const auto ranks = local_communicators(2);
   const pjrt::DevicePtr two = pjrt::open_device("xla-cpu:0-1");
