@@ -1,5 +1,6 @@
 // What training has, on a device by a real PJRT plugin: each step from the CPU's state gives the CPU's
 // values.
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 
@@ -262,9 +263,12 @@ TEST_P(FeaturesOnDevice, SlowEachStepIsTheCpus) {
     for (size_t i = 0; i < from.size(); ++i)
       ASSERT_LE(largest_distance(there[i].read(), from[i].read()), feature.tolerance)
           << "step " << step << ", " << from[i].path();
-    for (const auto& [log, value] : wanted[0])
+    for (const auto& [log, value] : wanted[0]) {
+      // An epoch whose steps were all skipped has none.
+      if (std::isnan(value) && std::isnan(got[0].at(log))) continue;
       ASSERT_NEAR(got[0].at(log), value, std::max(1.0, std::abs(value)) * std::max(feature.tolerance, 1e-5))
           << "step " << step << ", " << log;
+    }
   }
 }
 
