@@ -98,7 +98,7 @@ struct CasesAtOnce {
   bool first_alone = false;
 };
 CasesAtOnce cases_at_once(const pjrt::TestCompiler& compiler, DType dtype) {
-  return !compiler.described && (only({dtype}) & k64Bits) ? CasesAtOnce{1, true} : CasesAtOnce{};
+  return !*compiler.described && (only({dtype}) & k64Bits) ? CasesAtOnce{1, true} : CasesAtOnce{};
 }
 
 // Cases in one dtype; without one, in f32 or else the first that they take.
