@@ -15,6 +15,12 @@ Environment tpu_environment(std::map<std::string, std::string> values) {
     return it == values.end() || it->second.empty() ? std::nullopt : std::optional(it->second);
   };
 }
+// XLA for CPUs in the place of a TPU. REQUIRES: there is a plugin.
+TPUClusterResolver resolver_of_three() {
+  ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
+  pjrt::tests_have_cpu_devices(3);
+  return TPUClusterResolver({.device = "xla-cpu", .environment = tpu_environment({})});
+}
 const std::map<std::string, std::string> kPod = {{"TPU_WORKER_HOSTNAMES", "t0,t1,t2,t3"},
                                                  {"TPU_WORKER_ID", "2"},
                                                  {"TPU_ACCELERATOR_TYPE", "v5litepod-16"}};
@@ -67,9 +73,7 @@ TEST(TpuResolver, WhatIsNoneIsRefused) {
 
 TEST(TpuResolver, AStrategyHasAReplicaOnEachDevice) {
   ESPALIER_NEEDS_PLUGIN();
-  ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
-  pjrt::tests_have_cpu_devices(3);
-  const TPUClusterResolver resolver({.device = "xla-cpu", .environment = tpu_environment({})});
+  const TPUClusterResolver resolver = resolver_of_three();
   connect_to_cluster(resolver);
   const TPUSystem system = initialize_tpu_system(resolver);
   EXPECT_EQ(system.devices, (std::vector<std::string>{"xla-cpu:0", "xla-cpu:1", "xla-cpu:2"}));
@@ -92,9 +96,7 @@ TEST(TpuResolver, PlacesThatDifferAreRefused) {
 
 TEST(TpuResolver, InitializingInvalidatesWhatIsThere) {
   ESPALIER_NEEDS_PLUGIN();
-  ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
-  pjrt::tests_have_cpu_devices(3);
-  const TPUClusterResolver resolver({.device = "xla-cpu", .environment = tpu_environment({})});
+  const TPUClusterResolver resolver = resolver_of_three();
   initialize_tpu_system(resolver);
   const DeviceScope scope("xla-cpu:0");
   const Tensor here = Tensor::of<float>({1, 2});

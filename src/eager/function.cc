@@ -299,10 +299,20 @@ std::vector<Tensor> call_recorded(const TracedGraph& program, const std::string&
   return outputs;
 }
 
-}  // namespace
-
-// Whether call_replicas() calls.
+// While one lives call_replicas() calls.
 thread_local bool replicas_call = false;
+class ReplicasCall {
+ public:
+  ReplicasCall() : before_(std::exchange(replicas_call, true)) {}
+  ~ReplicasCall() { replicas_call = before_; }
+  ReplicasCall(const ReplicasCall&) = delete;
+  ReplicasCall& operator=(const ReplicasCall&) = delete;
+
+ private:
+  const bool before_;
+};
+
+}  // namespace
 
 struct TracedFunction::Impl {
   Body body;  // empty where the trace is its owner's
@@ -478,8 +488,7 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
       const std::lock_guard lock(impl_->mutex);
       state.plan->check_updates();
     }
-    const bool before = std::exchange(replicas_call, true);
-    const std::shared_ptr<void> again(nullptr, [before](void*) { replicas_call = before; });
+    const ReplicasCall inside;
     return {call(arguments[0])};
   }
   struct Replica {
