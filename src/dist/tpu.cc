@@ -6,19 +6,17 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/split.h"
 #include "dist/replicas.h"
 #include "pjrt/open.h"
 
 namespace espalier {
 namespace {
 
-std::vector<std::string> split_at_commas(const std::string& text) {
+std::vector<std::string> names_at_commas(const std::string& text) {
   std::vector<std::string> out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  for (const std::string_view name : split_at(text, ','))
+    if (!name.empty()) out.emplace_back(name);
   return out;
 }
 
@@ -56,7 +54,7 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
                          "gone: programs run on the TPU's own host now"),
                      "run the program there, and leave the address out");
   const std::vector<std::string> hosts =
-      split_at_commas(options.environment("TPU_WORKER_HOSTNAMES").value_or(""));
+      names_at_commas(options.environment("TPU_WORKER_HOSTNAMES").value_or(""));
   accelerator_ = options.environment("TPU_ACCELERATOR_TYPE").value_or("");
   std::optional<int> number = number_of_worker(options.environment);
   if (hosts.empty() && number.value_or(0) > 0)

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/split.h"
 #include "espalier/error.h"
 #include "pjrt/nvml.h"
 
@@ -108,14 +109,8 @@ bool is_file_name(const std::string& name) { return name.find('/') != name.npos 
 // Without blanks around them, each as plain_name() has it.
 std::vector<std::string> split_at_commas(const std::string& names) {
   std::vector<std::string> out;
-  for (size_t at = 0; at <= names.size();) {
-    const size_t end = std::min(names.find(',', at), names.size());
-    std::string part = names.substr(at, end - at);
-    part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
-    part.erase(part.find_last_not_of(' ') + 1);
-    out.push_back(plain_name(part));
-    at = end + 1;
-  }
+  for (const std::string_view part : split_at(names, ','))
+    out.push_back(plain_name(std::string(without_blanks_around(part))));
   return out;
 }
 
@@ -165,14 +160,8 @@ std::vector<Found> find_plugins(const std::vector<std::string>& given) {
   };
   for (const std::string& path : given) add(found_at(path, "--plugin"));
   if (const char* listed = std::getenv("ESPALIER_PJRT_PLUGINS")) {
-    const std::string_view all = listed;
-    for (size_t at = 0; at <= all.size();) {
-      const size_t end = std::min(all.find(':', at), all.size());
-      if (end > at) {
-        add(found_at(std::string(all.substr(at, end - at)), "ESPALIER_PJRT_PLUGINS"));
-      }
-      at = end + 1;
-    }
+    for (const std::string_view path : split_at(listed, ':'))
+      if (!path.empty()) add(found_at(std::string(path), "ESPALIER_PJRT_PLUGINS"));
   }
   for (const fs::path& packages : package_folders()) {
     for (const Wheel& wheel : kWheels) {

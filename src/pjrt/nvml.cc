@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/split.h"
+
 namespace espalier::pjrt {
 namespace {
 
@@ -73,13 +75,8 @@ Gpus nvidia_gpus(const std::string& library) {
 std::vector<Gpu> visible_gpus(const std::vector<Gpu>& all, const char* visible) {
   if (!visible) return all;
   std::vector<Gpu> out;
-  const std::string_view text = visible;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    std::string_view word = text.substr(at, end - at);
-    while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
-    while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
-    at = end + 1;
+  for (const std::string_view part : split_at(visible, ',')) {
+    const std::string_view word = without_blanks_around(part);
     if (word.starts_with("GPU-")) {
       const auto it = std::ranges::find_if(all, [&](const Gpu& gpu) { return gpu.uuid.starts_with(word); });
       if (it == all.end()) break;

@@ -1,0 +1,27 @@
+// A text's parts between marks.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+// All of them, empty ones too: one more than there are marks. They are of `text`.
+inline std::vector<std::string_view> split_at(std::string_view text, char mark) {
+  std::vector<std::string_view> out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(mark, at), text.size());
+    out.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+inline std::string_view without_blanks_around(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace espalier
