@@ -52,8 +52,8 @@ endif()
 list(REMOVE_DUPLICATES test_rooms)
 
 # Libraries in the place of vendors', for tests of devices: a plugin that fails, one between us and a real one, a
-# call of which does, and a management library of GPUs.
-set(device_libraries broken_plugin shim_plugin fake_nvml)
+# call of which does, one whose devices are those of several processes, and a management library of GPUs.
+set(device_libraries broken_plugin shim_plugin pod_cpu_plugin fake_nvml)
 foreach(name IN LISTS device_libraries)
   add_library(${name} MODULE tests/plugins/${name}.cc)
   set_target_properties(${name} PROPERTIES PREFIX "")
@@ -76,7 +76,7 @@ foreach(room IN LISTS test_rooms)
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_command)
     add_dependencies(test_${room} espalier_command)
   endif()
-  if(room MATCHES "^(cli|pjrt)$")
+  if(room MATCHES "^(cli|pjrt|train)$")
     add_dependencies(test_${room} ${device_libraries})
   endif()
   # Loaded by name.

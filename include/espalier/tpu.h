@@ -24,18 +24,25 @@ struct TPUResolverOptions {
   // "": this host's, as libtpu finds it, which asks the cloud's servers what it is part of. "local": the same
   // without asking them. Else the name of this host among TPU_WORKER_HOSTNAMES.
   std::string tpu = "";
+  // Chips along each axis, "4x4", of a TPU of several hosts; "": TPU_TOPOLOGY, or else that of
+  // TPU_ACCELERATOR_TYPE, as far as it is a slice of v5e or v6e, "v5litepod-16".
+  std::string topology = "";
   // Whose devices they are; "xla-cpu" stands in for a TPU where there is none.
   std::string device = "tpu";
   Environment environment = process_environment();
 };
 
-// Which host of a TPU this is: TPU_WORKER_ID, or CLOUD_TPU_TASK_ID, of TPU_WORKER_HOSTNAMES. One of one where
-// they are not set.
+// Which host of a TPU this is: TPU_WORKER_ID, or CLOUD_TPU_TASK_ID, of TPU_WORKER_HOSTNAMES. Where they are
+// not set, the place that a launcher gives (`espalier launch --hosts a:1,b:1`, srun and others: one process a
+// host), and libtpu is told of it: TPU_WORKER_HOSTNAMES, TPU_WORKER_ID, CLOUD_TPU_TASK_ID,
+// TPU_PROCESS_ADDRESSES and TPU_PROCESS_PORT (8471), and where the topology is known TPU_PROCESS_BOUNDS and
+// TPU_CHIPS_PER_PROCESS_BOUNDS. One of one without either.
 class TPUClusterResolver : public ClusterResolver {
  public:
   // Raises ValueError[tpu.address] for an address, "grpc://10.0.0.2:8470", which is a server of TensorFlow
   // beside a TPU, an architecture that has gone; [tpu.worker] for a name that is none of the hosts, or a
-  // number that is none.
+  // number that is none; [tpu.hosts] for several processes on a host, or hosts without names; [tpu.topology]
+  // for a topology that hosts of 1, 4 or 8 chips do not make up.
   explicit TPUClusterResolver(TPUResolverOptions options = {}, Location at = Location::here());
   explicit TPUClusterResolver(const char* tpu, Location at = Location::here())
       : TPUClusterResolver(TPUResolverOptions{.tpu = tpu}, at) {}
@@ -45,8 +52,12 @@ class TPUClusterResolver : public ClusterResolver {
   const std::string& accelerator() const { return accelerator_; }
   // What libtpu is to be told beside what is set already, by the names of variables.
   const std::map<std::string, std::string>& variables() const { return variables_; }
+  // Sets them where they are not set: before libtpu is loaded, or it does not see them. What takes a resolver
+  // does so by itself.
+  void set_variables() const;
 
  private:
+  void take_launched(const TPUResolverOptions& options);
   std::string device_, accelerator_;
   std::map<std::string, std::string> variables_;
 };
@@ -74,13 +85,14 @@ struct TPUOptions {
   int64_t audit_steps = 100;
 };
 
-// A replica on each chip of this host's TPU: Mirrored over all of its devices, one program that all run. A
-// batch that does not go round is padded by rows of weight 0. Under .dtype = "mixed_bfloat16" layers compute
-// as TPUs do best.
+// A replica on each chip of a TPU: Mirrored over all of its devices, one program that all run. A batch that
+// does not go round is padded by rows of weight 0. Under .dtype = "mixed_bfloat16" layers compute as TPUs do
+// best. On several hosts (a pod) a process on each, which `espalier launch` starts, is a worker as under
+// MultiWorkerMirrored, whose gradients meet in the TPU's own network.
 class TPU : public Strategy {
  public:
-  // Raises what initialize_tpu_system() raises, and UnsupportedError[tpu.pod] where the TPU has several
-  // hosts.
+  // Raises what initialize_tpu_system() raises, and StateError[tpu.pod] where the TPU has several hosts and
+  // no launcher has started a process on each.
   explicit TPU(const TPUClusterResolver& resolver = TPUClusterResolver(), TPUOptions options = {},
                Location at = Location::here());
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,14 @@ inline std::vector<std::string_view> split_at(std::string_view text, char mark) 
     out.push_back(text.substr(at, end - at));
     at = end + 1;
   }
+  return out;
+}
+
+// Those that are not empty.
+inline std::vector<std::string> names_at(std::string_view text, char mark) {
+  std::vector<std::string> out;
+  for (const std::string_view part : split_at(text, mark))
+    if (!part.empty()) out.emplace_back(part);
   return out;
 }
 

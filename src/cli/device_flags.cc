@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "espalier/run_context.h"
+#include "espalier/tpu.h"
 #include "pjrt/open.h"
 
 namespace espalier::cli {
@@ -76,6 +77,14 @@ void add_device_words(const DevicePlan& plan, std::vector<std::string>& words) {
   if (plan.is_cpu()) return;
   words.insert(words.end(), {"--device", plan.name});
   for (const std::string& plugin : plan.plugins) words.insert(words.end(), {"--plugin", plugin});
+}
+
+DevicePlan device_of(const DevicePlan& plan, const DistributePlan& distribute) {
+  DevicePlan out = plan;
+  if (distribute.strategy != "tpu") return out;
+  if (out.is_cpu()) out.name = "tpu";
+  TPUClusterResolver({.device = out.name}).set_variables();
+  return out;
 }
 
 OnDevice::OnDevice(const DevicePlan& plan) : scope_(with_options(plan), plan.plugins) {}

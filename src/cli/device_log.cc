@@ -1,5 +1,6 @@
 #include "cli/device_log.h"
 
+#include "base/format.h"
 #include "espalier/run_context.h"
 #include "ir/device.h"
 
@@ -21,7 +22,9 @@ nlohmann::ordered_json json_of_work(const DeviceCounters& from, const DeviceCoun
 void DeviceLog::on_train_begin(const Run& run) {
   steps_ = run.steps_per_epoch;
   Device* const device = RunContext::current().device;
-  name_ = device ? device->name() : "";
+  name_ = place_text_ = device ? device->name() : "";
+  if (device && device->world() > device->replicas())
+    place_text_ += cat(", on each of ", device->world() / device->replicas(), " hosts");
   steady_ = nullptr;
   if (device) begin_ = before_ = device_counters(name_);
 }

@@ -18,15 +18,15 @@ class DeviceLog final : public Callback {
   // neither asked for the loss, null where no epoch had six steps. null on this CPU.
   nlohmann::ordered_json json() const;
 
-  // "gpu:0"; "" on this CPU, or before a run.
-  const std::string& name() const { return name_; }
+  // "gpu:0"; "tpu:0-3, on each of 4 hosts"; "" on this CPU, or before a run.
+  const std::string& place_text() const { return place_text_; }
 
   void on_train_begin(const Run&) override;
   void on_batch_end(int64_t step, const Logs& logs) override;
 
  private:
-  std::string name_;   // "" : this CPU
-  int64_t steps_ = 0;  // of an epoch; 0: not known
+  std::string name_, place_text_;  // "" : this CPU
+  int64_t steps_ = 0;              // of an epoch; 0: not known
   DeviceCounters begin_, before_;
   nlohmann::ordered_json steady_;
 };

@@ -113,10 +113,10 @@ Fields distribute_fields(DistributePlan& plan) {
   return {
       {"strategy",
        &plan.strategy,
-       "Where it trains: one device, mirrored over devices of this machine, or multiworker, as one of the "
-       "processes that `espalier launch` starts",
+       "Where it trains: one device, mirrored over devices of this machine, multiworker, as one of the "
+       "processes that `espalier launch` starts, or tpu, all chips of a TPU, with a process on each host",
        {},
-       {"one", "mirrored", "multiworker"}},
+       {"one", "mirrored", "multiworker", "tpu"}},
       {"devices", &plan.devices,
        "Of mirrored: pools of cores, or devices of a plugin from that of [device] on; 0: all",
        between(0, 256)},

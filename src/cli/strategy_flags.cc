@@ -18,6 +18,7 @@
 #include "dist/worker.h"
 #include "espalier/run_context.h"
 #include "espalier/strategy.h"
+#include "espalier/tpu.h"
 #include "ir/device.h"
 
 namespace espalier::cli {
@@ -33,6 +34,15 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
     return strategy::Mirrored(
         {.devices = plan.devices, .first_bucket = first, .bucket = next, .audit_steps = plan.audit_steps});
   const Device* const device = RunContext::current().device;
+  const bool workers = plan.strategy == "multiworker" || plan.strategy == "tpu";
+  if (workers)
+    Worker::on_warning([](const std::string& text) { say_aside(cat("espalier: warning: ", text, "\n")); });
+  if (plan.strategy == "tpu") {
+    if (plan.devices != 0)
+      throw ValueError("distribute.devices", "a TPU trains on all of its chips", "leave --devices out");
+    return strategy::TPU(TPUClusterResolver({.device = device->name()}),
+                         {.first_bucket = first, .bucket = next, .audit_steps = plan.audit_steps});
+  }
   if (device && device->replicas() > 1)
     throw ValueError(
         "distribute.devices",
@@ -44,7 +54,6 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
                      cat("devices are of the strategy mirrored, and it is ", plan.strategy),
                      plan.strategy == "multiworker" ? "leave --devices out: a worker has one device"
                                                     : "--strategy mirrored");
-  Worker::on_warning([](const std::string& text) { say_aside(cat("espalier: warning: ", text, "\n")); });
   if (plan.strategy == "multiworker")
     return strategy::MultiWorkerMirrored(
         {.audit_steps = plan.audit_steps, .first_bucket = first, .bucket = next, .compress = plan.compress});
@@ -54,7 +63,7 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
 // Each of several processes would do all of it, into the same files.
 void check_not_launched(const DistributePlan& plan) {
   const char* const world = std::getenv("ESPALIER_WORLD");
-  if (plan.strategy == "multiworker" || !world || std::atoi(world) < 2) return;
+  if (plan.strategy == "multiworker" || plan.strategy == "tpu" || !world || std::atoi(world) < 2) return;
   throw ValueError(
       "distribute.launched",
       cat("this is one of ", std::atoi(world), " processes of espalier launch, and the strategy is ",
@@ -99,13 +108,11 @@ void check_inputs(const Strategy& strategy, const std::vector<std::string>& inpu
 
 void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device) {
   verb.add_option("--strategy", flags.strategy,
-                  "Where it runs: on one device, on several devices of this machine, or as one of the "
-                  "processes that `espalier launch` starts")
-      ->check([](const std::string& word) {
-        return word == "tpu" ? std::string("all chips of a TPU are --device tpu --strategy mirrored") : "";
-      })
-      ->check(one_of_words({"one", "mirrored", "multiworker"}))
-      ->option_text("one|mirrored|multiworker [one]");
+                  "Where it runs: on one device, on several devices of this machine, as one of the "
+                  "processes that `espalier launch` starts, or on all chips of a TPU, with a process on each "
+                  "of its hosts")
+      ->check(one_of_words({"one", "mirrored", "multiworker", "tpu"}))
+      ->option_text("one|mirrored|multiworker|tpu [one]");
   if (!device) {
     verb.add_option("--devices", flags.devices, "Of mirrored: so many pools of cores; 0: one a core")
         ->check(number_from(int64_t{0}, 256))

@@ -452,7 +452,8 @@ void train_table(const TableRun& run) {
                              fit.validation_y[0], predictions, test_y);
   run.results.write(cat(text, replaced ? "replaced " : "saved ", plan.model.path,
                         plan.model.path.ends_with('/') ? "" : "/", ": the model, and how a row is read",
-                        device->name().empty() ? "" : cat("; trained on ", device->name()), "\n"));
+                        device->place_text().empty() ? "" : cat("; trained on ", device->place_text()),
+                        "\n"));
   run.results.warn(verdict(scores, columns, plan));
   // The rows at hand are told already.
   std::vector<std::string> next = check_words(plan.model.path, test_path);

@@ -50,23 +50,15 @@ std::string line_of(const AgentOrders& orders) {
   };
   check(orders.folder);
   for (const std::string& word : orders.program) check(word);
-  const OrderJson json = {{"version", orders.version},
-                          {"job", orders.job},
-                          {"restart", orders.restart},
-                          {"control", orders.control},
-                          {"secret", orders.secret},
-                          {"host", orders.host},
-                          {"name", orders.name},
-                          {"first", orders.first},
-                          {"sizes", orders.sizes},
-                          {"folder", orders.folder},
-                          {"environment", orders.environment},
-                          {"program", orders.program},
-                          {"chaos", orders.chaos},
-                          {"prefix", orders.prefix},
-                          {"engine", orders.engine},
-                          {"interface", orders.interface},
-                          {"stall_after", orders.stall_after}};
+  const OrderJson json = {{"version", orders.version},     {"job", orders.job},
+                          {"restart", orders.restart},     {"control", orders.control},
+                          {"secret", orders.secret},       {"host", orders.host},
+                          {"name", orders.name},           {"first", orders.first},
+                          {"sizes", orders.sizes},         {"hosts", orders.hosts},
+                          {"folder", orders.folder},       {"environment", orders.environment},
+                          {"program", orders.program},     {"chaos", orders.chaos},
+                          {"prefix", orders.prefix},       {"engine", orders.engine},
+                          {"interface", orders.interface}, {"stall_after", orders.stall_after}};
   return json.dump() + "\n";
 }
 
@@ -86,6 +78,7 @@ AgentOrders read_orders(std::string_view line) {
   out.name = member<std::string>(json, "name");
   out.first = member<int>(json, "first");
   out.sizes = member<std::vector<int>>(json, "sizes");
+  out.hosts = member<std::vector<std::string>>(json, "hosts");
   out.folder = member<std::string>(json, "folder");
   out.environment = member<std::vector<std::string>>(json, "environment");
   out.program = member<std::vector<std::string>>(json, "program");
@@ -96,6 +89,7 @@ AgentOrders read_orders(std::string_view line) {
   out.stall_after = member<double>(json, "stall_after");
   int before = 0;
   if (out.host < 0 || out.host >= std::ssize(out.sizes)) no_orders("it has no such host");
+  if (out.hosts.size() != out.sizes.size()) no_orders("hosts without names");
   for (const int size : out.sizes) {
     if (size < 1 || size > 256) no_orders("a host has 1 to 256 ranks");
   }

@@ -16,8 +16,9 @@ struct AgentOrders {
   std::string control = {}, secret = {};  // where the launcher listens, and what one says there
   int host = 0;                           // its place among all, and its name there
   std::string name = {};
-  int first = 0;             // of its ranks
-  std::vector<int> sizes{};  // ranks of each host
+  int first = 0;                     // of its ranks
+  std::vector<int> sizes{};          // ranks of each host
+  std::vector<std::string> hosts{};  // by which names, without users
   std::string folder = {};
   std::vector<std::string> environment = {};  // "NAME=VALUE", beside what the host has
   std::vector<std::string> program = {};

@@ -94,7 +94,9 @@ std::optional<Replicas::Odd> Replicas::first_odd_there(std::span<const Variable>
 std::string Replicas::devices_text(const std::vector<int>& ranks) const {
   std::string out;
   for (const int rank : ranks)
-    out += cat(out.empty() ? "" : ", ", several_->replica_name(static_cast<size_t>(rank)));
+    out += cat(out.empty() ? "" : ", ", rank >= first_ && rank < first_ + count_
+                                            ? several_->replica_name(static_cast<size_t>(rank - first_))
+                                            : cat("replica ", rank));
   return out;
 }
 

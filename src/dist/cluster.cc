@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/split.h"
 #include "dist/host_port.h"
 #include "dist/node_list.h"
 #include "dist/tf_config.h"
@@ -139,6 +140,7 @@ std::optional<ClusterPlace> place_of_espalier(const Environment& environment) {
   source.local("ESPALIER_LOCAL_RANK", "ESPALIER_LOCAL_WORLD");
   source.place.coordinator = coordinator_by_hand(environment).value_or("");
   source.place.job = source.text("ESPALIER_JOB").value_or("");
+  source.place.hosts = names_at(source.text("ESPALIER_HOSTS").value_or(""), ',');
   return source.place;
 }
 

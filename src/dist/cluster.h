@@ -23,7 +23,8 @@ struct ClusterPlace {
 // Each raises ValueError[cluster.environment] for a rank without a number of ranks or the other way round,
 // for what is no number, and for a rank beyond its world; [cluster.nodes] for a list of hosts that is none.
 //
-// espalier: ESPALIER_RANK, ESPALIER_WORLD, ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD, ESPALIER_JOB; where
+// espalier: ESPALIER_RANK, ESPALIER_WORLD, ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD, ESPALIER_JOB,
+// ESPALIER_HOSTS; where
 // ranks meet is ESPALIER_COORDINATOR, "host:port". `espalier launch` sets them, or anybody by hand.
 std::optional<ClusterPlace> place_of_espalier(const Environment& environment);
 // torchrun: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID.

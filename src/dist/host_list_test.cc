@@ -99,6 +99,7 @@ AgentOrders some_orders() {
           .name = "b",
           .first = 2,
           .sizes = {2, 3},
+          .hosts = {"a", "b"},
           .folder = "/tmp/\xc3\xa4",
           .environment = {"A=1\n2", "B="},
           .program = {"sh", "-c", "echo \"$1\""},
@@ -130,7 +131,8 @@ TEST(AgentOrders, ComeAsTheyWent) {
 TEST(AgentOrders, OthersAreRefused) {
   EXPECT_EQ(error_of_hosts([] { read_orders(line_of(some_orders())); }),
             cat("the launcher is espalier , and this host's is ", kVersion));
-  std::vector<AgentOrders> bad(5, some_orders());
+  std::vector<AgentOrders> bad(6, some_orders());
+  bad[5].hosts = {"a"};
   bad[0].host = 2;
   bad[1].first = 3;
   bad[2].sizes = {2, 0};

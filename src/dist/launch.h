@@ -87,6 +87,7 @@ struct LaunchOutcome {
 //   ESPALIER_CHAOS                             faults, on the first start
 // and over hosts
 //   ESPALIER_HOST, ESPALIER_HOST_SIZES         the number of its host, and the ranks of each: "2,2"
+//   ESPALIER_HOSTS                             their names: "a,b"
 //   ESPALIER_ENGINE, ESPALIER_ENGINE_ADDRESS   what hosts talk through, and the interface or address for it
 //   ESPALIER_BOARD                             the board of the run's ranks, where there is an engine
 //   ESPALIER_STALL_AFTER                       seconds

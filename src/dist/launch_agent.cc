@@ -141,6 +141,9 @@ HostRanks::Options LaunchAgent::host_options() const {
   std::string sizes;
   for (const int size : orders_.sizes) sizes += cat(sizes.empty() ? "" : ",", size);
   set("ESPALIER_HOST_SIZES", sizes);
+  std::string names;
+  for (const std::string& name : orders_.hosts) names += cat(names.empty() ? "" : ",", name);
+  set("ESPALIER_HOSTS", names);
   char seconds[40];
   std::snprintf(seconds, sizeof seconds, "%g", orders_.stall_after);
   set("ESPALIER_STALL_AFTER", seconds);

@@ -94,7 +94,10 @@ LaunchHosts::LaunchHosts(const LaunchOptions& options, const std::string& job, i
                      .engine = options.engine,
                      .interface = options.interface,
                      .stall_after = options.stall_after};
-  for (const RunHost& host : options.hosts) orders.sizes.push_back(host.ranks);
+  for (const RunHost& host : options.hosts) {
+    orders.sizes.push_back(host.ranks);
+    orders.hosts.push_back(host.name.substr(host.name.find('@') + 1));
+  }
   for (size_t i = 0; i < options.hosts.size(); ++i) {
     orders.host = static_cast<int>(i);
     orders.name = options.hosts[i].name;

@@ -29,7 +29,7 @@ Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions optio
       worker_(places.at(0).worker),
       several_(places[0].device) {
   const RunContext& current = RunContext::current();
-  if (current.device && current.device->replicas() > 1 && places[0].communicator)
+  if (!several_ && current.device && current.device->replicas() > 1 && places[0].communicator)
     throw UnsupportedError("device.strategy",
                            cat("a worker has one device, and here are ", current.device->replicas(), ": ",
                                current.device->name()),
@@ -39,7 +39,8 @@ Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions optio
     contexts_.push_back(std::make_unique<RunContext>(
         RunContextOptions{.threads = place.threads,
                           .device = device,
-                          .world = device ? static_cast<int>(device->replicas()) : 1,
+                          .rank = device ? static_cast<int>(device->first_replica()) : 0,
+                          .world = device ? static_cast<int>(device->world()) : 1,
                           .communicator = place.communicator.get(),
                           .shares = &current}));
     communicators_.push_back(std::move(place.communicator));
@@ -118,7 +119,12 @@ bool Replicas::adds_rows(const BatchRows& batch) const {
 std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const { return arguments_of(batch, first_); }
 
 std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows& batch) const {
-  if (count() == 1) return program.call(arguments(batch));
+  if (together() && !batch.of_shards.empty())
+    throw UnsupportedError("tpu.shards",
+                           "rows of shards that each host has for itself cannot be dealt out evenly to "
+                           "the devices of a TPU of several hosts",
+                           "give each host all rows, in memory");
+  if (count() == 1 && !together()) return program.call(arguments(batch));
   std::vector<std::vector<Tensor>> each;
   for (int i = 0; i < count(); ++i) each.push_back(arguments_of(batch, first_ + i));
   return several_ ? run_together(program, each) : std::move(run_each(program, each)[0]);
@@ -224,6 +230,14 @@ std::vector<Tensor> Replicas::of_all(const std::vector<Tensor>& own) const {
     for (size_t i = 0; i < sizes.size(); ++i) out.push_back(all.substr(i * room, sizes[i]));
     return out;
   };
+  if (own.size() > 1) {
+    std::vector<Tensor> out(own.size() * static_cast<size_t>(workers()));
+    for (size_t i = 0; i < own.size(); ++i) {
+      const std::vector<Tensor> of_workers = of_all({own[i]});
+      for (size_t k = 0; k < of_workers.size(); ++k) out[k * own.size() + i] = of_workers[k];
+    }
+    return out;
+  }
   const Literal& mine = own.at(0).node()->dense();
   std::string type(1, static_cast<char>(mine.type().dtype));
   for (const int64_t size : mine.type().shape) type.append(reinterpret_cast<const char*>(&size), sizeof size);

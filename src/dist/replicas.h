@@ -49,8 +49,10 @@ class Replicas {
   bool many() const { return world() > 1; }
   // Whether they are those of one device of a plugin, or of several, and not of this CPU.
   bool of_device() const { return several_ != nullptr; }
-  int worker() const { return workers_ ? contexts_[0]->rank : 0; }
-  int workers() const { return workers_ ? contexts_[0]->world : 1; }
+  int worker() const { return workers_ && communicators_[0] ? communicators_[0]->rank() : 0; }
+  int workers() const { return workers_ && communicators_[0] ? communicators_[0]->world() : 1; }
+  // Whether those of all workers run one program, which is their devices' matter.
+  bool together() const { return several_ && workers() > 1; }
   // See Worker::place_text().
   std::string place_text() const { return worker_ ? worker_->place_text() : std::string(); }
   // Whether this process is a worker of a run, perhaps the only one.

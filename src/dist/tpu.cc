@@ -7,18 +7,13 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/split.h"
+#include "dist/cluster.h"
 #include "dist/replicas.h"
+#include "dist/worker.h"
 #include "pjrt/open.h"
 
 namespace espalier {
 namespace {
-
-std::vector<std::string> names_at_commas(const std::string& text) {
-  std::vector<std::string> out;
-  for (const std::string_view name : split_at(text, ','))
-    if (!name.empty()) out.emplace_back(name);
-  return out;
-}
 
 // The first of these that is set.
 std::optional<int> number_of_worker(const Environment& environment) {
@@ -36,8 +31,57 @@ std::optional<int> number_of_worker(const Environment& environment) {
   return std::nullopt;
 }
 
+constexpr int kPort = 8471;
+
+// Sizes of "4x4" or "2x2x4"; none where it is no topology.
+std::vector<int> axes_of(const std::string& topology) {
+  std::vector<int> out;
+  const char *at = topology.data(), *const end = at + topology.size();
+  while (true) {
+    int size = 0;
+    const auto [rest, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || size < 1 || size > 64 || out.size() == 3) return {};
+    out.push_back(size);
+    if (rest == end) return out;
+    if (*rest != 'x') return {};
+    at = rest + 1;
+  }
+}
+
+// Of a slice of v5e or v6e, whose number of chips says it; "" of others.
+std::string topology_of(const std::string& accelerator) {
+  static constexpr std::pair<std::string_view, std::string_view> kSlices[] = {
+      {"16", "4x4"}, {"32", "4x8"}, {"64", "8x8"}, {"128", "8x16"}, {"256", "16x16"}};
+  for (const std::string_view kind : {"v5litepod-", "v6e-"}) {
+    if (!accelerator.starts_with(kind)) continue;
+    for (const auto& [chips, topology] : kSlices)
+      if (accelerator.substr(kind.size()) == chips) return std::string(topology);
+  }
+  return "";
+}
+
+std::string bounds_text(std::vector<int> axes) {
+  axes.resize(3, 1);
+  return cat(axes[0], ",", axes[1], ",", axes[2]);
+}
+
+// Chips of a host along each axis: of 1, of 4 as a square, of 8 as 2x4. Nothing where that many hosts of one
+// kind do not make up the topology.
+std::optional<std::vector<int>> chips_of_host(const std::vector<int>& axes, int hosts) {
+  for (const std::vector<int>& host : {std::vector<int>{1, 1, 1}, {2, 2, 1}, {2, 4, 1}}) {
+    int count = 1;
+    bool goes = true;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      goes = goes && axes[i] % host[i] == 0;
+      count *= axes[i] / host[i];
+    }
+    if (goes && count == hosts) return host;
+  }
+  return std::nullopt;
+}
+
 pjrt::DevicePtr first_chip(const TPUClusterResolver& resolver) {
-  for (const auto& [name, value] : resolver.variables()) ::setenv(name.c_str(), value.c_str(), 0);
+  resolver.set_variables();
   return pjrt::open_device(resolver.device());
 }
 
@@ -54,9 +98,11 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
                          "gone: programs run on the TPU's own host now"),
                      "run the program there, and leave the address out");
   const std::vector<std::string> hosts =
-      names_at_commas(options.environment("TPU_WORKER_HOSTNAMES").value_or(""));
+      names_at(options.environment("TPU_WORKER_HOSTNAMES").value_or(""), ',');
   accelerator_ = options.environment("TPU_ACCELERATOR_TYPE").value_or("");
   std::optional<int> number = number_of_worker(options.environment);
+  if (hosts.empty() && !number && (tpu.empty() || tpu == "local")) take_launched(options);
+  if (num_workers_ > 1) return;
   if (hosts.empty() && number.value_or(0) > 0)
     throw ValueError("tpu.worker", cat("this is worker ", *number,
                                        " of a TPU of several hosts, and "
@@ -91,6 +137,57 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
   }
 }
 
+// One process a host, which a launcher has started.
+void TPUClusterResolver::take_launched(const TPUResolverOptions& options) {
+  const ClusterPlace place = resolve(options.environment).place;
+  if (place.world < 2) return;
+  const std::vector<std::string>& hosts = place.hosts;
+  if (std::cmp_not_equal(hosts.size(), place.world))
+    throw ValueError("tpu.hosts",
+                     cat(place.source, " has started ", place.world, " processes, and ",
+                         hosts.empty() ? std::string("does not say on which hosts")
+                                       : cat("names ", counted(hosts.size(), "host")),
+                         ": a TPU has one process on each of its hosts"),
+                     "espalier launch --hosts a:1,b:1 -- PROGRAM");
+  std::string names, addresses;
+  for (const std::string& host : hosts) {
+    names += cat(names.empty() ? "" : ",", host);
+    addresses += cat(addresses.empty() ? "" : ",", host, ":", kPort);
+  }
+  const auto tell = [&](const char* variable, const std::string& value) {
+    if (!options.environment(variable)) variables_[variable] = value;
+  };
+  tell("TPU_SKIP_MDS_QUERY", "1");
+  tell("TPU_WORKER_HOSTNAMES", names);
+  tell("TPU_WORKER_ID", cat(place.rank));
+  tell("CLOUD_TPU_TASK_ID", cat(place.rank));
+  tell("TPU_PROCESS_ADDRESSES", addresses);
+  tell("TPU_PROCESS_PORT", cat(kPort));
+  const std::string topology = options.topology.empty()
+                                   ? options.environment("TPU_TOPOLOGY").value_or(topology_of(accelerator_))
+                                   : options.topology;
+  if (!topology.empty()) {
+    std::vector<int> axes = axes_of(topology);
+    const auto host = chips_of_host(axes, place.world);
+    if (axes.empty() || !host)
+      throw ValueError("tpu.topology",
+                       cat("\"", shortened(topology), "\" is no topology of ", place.world,
+                           " hosts of 1, 4 or 8 chips each"),
+                       "\"4x4\" is one of four hosts with four chips");
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] /= (*host)[i];
+    tell("TPU_CHIPS_PER_PROCESS_BOUNDS", bounds_text(*host));
+    tell("TPU_PROCESS_BOUNDS", bounds_text(axes));
+  }
+  num_workers_ = place.world;
+  rank_ = task_id_ = place.rank;
+  spec_["worker"] = hosts;
+  master_ = place.coordinator.empty() ? hosts[0] : place.coordinator;
+}
+
+void TPUClusterResolver::set_variables() const {
+  for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 0);
+}
+
 void connect_to_cluster(const TPUClusterResolver&) {}
 
 TPUSystem initialize_tpu_system(const TPUClusterResolver& resolver, Location at) {
@@ -106,16 +203,30 @@ TPUSystem initialize_tpu_system(const TPUClusterResolver& resolver, Location at)
 
 strategy::TPU::TPU(const TPUClusterResolver& resolver, TPUOptions options, Location at) : Strategy(nullptr) {
   const CallScope scope(at);
-  if (resolver.num_workers() > 1)
-    throw UnsupportedError("tpu.pod",
-                           cat("a TPU of ", resolver.num_workers(),
-                               " hosts needs a process on each, which run one program together: that is "
-                               "not done yet"),
-                           "a TPU whose chips are all on one host");
   const pjrt::DevicePtr first = first_chip(resolver);
-  replicas_ = std::make_shared<Replicas>(
-      pjrt::several_from(*first, 0),
-      CombineOptions{.first_bucket = options.first_bucket, .bucket = options.bucket}, options.audit_steps);
+  pjrt::Client& client = first->client();
+  const CombineOptions combine{.first_bucket = options.first_bucket, .bucket = options.bucket};
+  const int hosts = std::max(client.processes(), resolver.num_workers());
+  if (hosts == 1) {
+    replicas_ = std::make_shared<Replicas>(pjrt::several_from(*first, 0), combine, options.audit_steps);
+    return;
+  }
+  std::vector<Replicas::Place> place(1);
+  place[0].worker = Worker::from_environment();
+  const std::shared_ptr<Worker>& worker = place[0].worker;
+  const int rank = worker ? worker->communicator().rank() : 0,
+            world = worker ? worker->communicator().world() : 1;
+  if (world != hosts || client.processes() != hosts || rank != client.process())
+    throw StateError(
+        "tpu.pod",
+        cat("the TPU has ", counted(static_cast<size_t>(hosts), "host"), ", of which libtpu knows ",
+            client.processes(), ", and this is host ", client.process(), ", and the run has ",
+            counted(static_cast<size_t>(world), "process"), " and this is ", rank,
+            ": each host has a process, in their order"),
+        "espalier launch --hosts a:1,b:1 -- PROGRAM");
+  place[0].communicator = std::shared_ptr<Communicator>(worker, &worker->communicator());
+  place[0].device = client.everywhere();
+  replicas_ = std::make_shared<Replicas>(std::move(place), true, combine, options.audit_steps);
 }
 
 }  // namespace espalier

@@ -66,9 +66,6 @@ TEST(TpuResolver, WhatIsNoneIsRefused) {
     other["TPU_WORKER_ID"] = number;
     EXPECT_EQ(rule("", other), "tpu.worker") << number;
   }
-  EXPECT_EQ(
-      rule_of([] { const strategy::TPU pod(TPUClusterResolver({.environment = tpu_environment(kPod)})); }),
-      "tpu.pod");
 }
 
 TEST(TpuResolver, AStrategyHasAReplicaOnEachDevice) {
@@ -82,6 +79,61 @@ TEST(TpuResolver, AStrategyHasAReplicaOnEachDevice) {
   EXPECT_EQ(strategy::TPU(resolver).num_replicas_in_sync(), 3);
   const TPUClusterResolver two({.device = "xla-cpu:1-2", .environment = tpu_environment({})});
   EXPECT_EQ(initialize_tpu_system(two).devices, (std::vector<std::string>{"xla-cpu:1", "xla-cpu:2"}));
+}
+
+// Where nobody has started a process on each host.
+TEST(TpuResolver, AHostOfSeveralNeedsALauncher) {
+  ESPALIER_NEEDS_PLUGIN();
+  ::setenv("ESPALIER_PJRT_PLUGINS", pjrt::test_plugin().c_str(), 1);
+  pjrt::tests_have_cpu_devices(3);
+  const TPUClusterResolver pod({.device = "xla-cpu", .environment = tpu_environment(kPod)});
+  EXPECT_EQ(rule_of([&] { const strategy::TPU tpu(pod); }), "tpu.pod");
+}
+
+TEST(TpuResolver, ALaunchersPlaceIsToldToTheTpu) {
+  std::map<std::string, std::string> launched = {{"ESPALIER_RANK", "2"},
+                                                 {"ESPALIER_WORLD", "4"},
+                                                 {"ESPALIER_LOCAL_RANK", "0"},
+                                                 {"ESPALIER_LOCAL_WORLD", "1"},
+                                                 {"ESPALIER_HOSTS", "t0,t1,t2,t3"}};
+  const auto variables = [&](const std::string& topology) {
+    const TPUClusterResolver resolver({.topology = topology, .environment = tpu_environment(launched)});
+    EXPECT_EQ(resolver.num_workers(), 4);
+    EXPECT_EQ(resolver.rank(), 2);
+    EXPECT_EQ(resolver.cluster_spec().at("worker"), (std::vector<std::string>{"t0", "t1", "t2", "t3"}));
+    return resolver.variables();
+  };
+  std::map<std::string, std::string> wanted = {
+      {"TPU_SKIP_MDS_QUERY", "1"},  {"TPU_WORKER_HOSTNAMES", "t0,t1,t2,t3"},
+      {"TPU_WORKER_ID", "2"},       {"CLOUD_TPU_TASK_ID", "2"},
+      {"TPU_PROCESS_PORT", "8471"}, {"TPU_PROCESS_ADDRESSES", "t0:8471,t1:8471,t2:8471,t3:8471"}};
+  EXPECT_EQ(variables(""), wanted);
+  wanted["TPU_CHIPS_PER_PROCESS_BOUNDS"] = "2,2,1";
+  wanted["TPU_PROCESS_BOUNDS"] = "2,2,1";
+  EXPECT_EQ(variables("4x4"), wanted);
+  wanted["TPU_PROCESS_BOUNDS"] = "1,1,4";
+  EXPECT_EQ(variables("2x2x4"), wanted);
+  launched["TPU_ACCELERATOR_TYPE"] = "v5litepod-16";
+  wanted["TPU_PROCESS_BOUNDS"] = "2,2,1";
+  EXPECT_EQ(variables(""), wanted);
+  launched["TPU_TOPOLOGY"] = "2x2";  // a chip on each host
+  wanted["TPU_CHIPS_PER_PROCESS_BOUNDS"] = "1,1,1";
+  wanted["TPU_PROCESS_BOUNDS"] = "2,2,1";
+  EXPECT_EQ(variables(""), wanted);
+  // What is set already stays.
+  launched["TPU_PROCESS_PORT"] = "9000";
+  wanted.erase("TPU_PROCESS_PORT");
+  EXPECT_EQ(variables(""), wanted);
+  const auto rule = [&](const char* topology) {
+    return rule_of(
+        [&] { TPUClusterResolver({.topology = topology, .environment = tpu_environment(launched)}); });
+  };
+  for (const char* topology : {"4x", "3x5", "4x4x4x4", "8x8", "axb", "0x4"})
+    EXPECT_EQ(rule(topology), "tpu.topology");
+  launched["ESPALIER_HOSTS"] = "t0,t1";
+  EXPECT_EQ(rule("4x4"), "tpu.hosts");
+  launched.erase("ESPALIER_HOSTS");
+  EXPECT_EQ(rule("4x4"), "tpu.hosts");
 }
 
 TEST(TpuResolver, PlacesThatDifferAreRefused) {

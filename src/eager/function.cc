@@ -360,7 +360,9 @@ struct TracedFunction::Impl {
     }
     if (plan.on_devices.empty()) plan.aliases = aliases_of(plan.program);
     const auto graph = optimize(plan.program.graph);
-    const bool staged = context.communicator && context.world > 1 && meets_processes(*graph);
+    // Devices of several processes that run one program meet in it.
+    const bool staged =
+        context.communicator && context.world > 1 && device.world() == 1 && meets_processes(*graph);
     plan.on_devices.push_back({&device, matmul_precision(), context.rank, context.world,
                                staged ? compile_in_stages(*graph, plan.aliases, device, context.rank)
                                       : device.compile(*graph, plan.aliases)});
@@ -448,13 +450,13 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   const RunContext& context = RunContext::current();
   impl_->find_plan(*state, arguments, context, !context.device);
   const Plan& plan = *state->plan;
-  if (context.device && context.device->replicas() > 1 && !replicas_call &&
+  if (context.device && context.device->world() > 1 && !replicas_call &&
       !collectives_of(*plan.program.graph).empty())
     throw StateError("strategy.outside",
                      cat("\"", impl_->options.name,
                          "\" combines what replicas have, and is called with "
                          "values of none, beside ",
-                         context.device->replicas(), " of them"),
+                         context.device->world(), " of them"),
                      "Strategy::run() calls it with values of each");
   std::vector<Tensor> results;
   if (is_recorded(Sink::current())) {

@@ -79,6 +79,9 @@ class Device {
   // How many run a program at once, each on arrays of its own: more than one where several devices of a
   // plugin are one here. They meet in the program's collectives.
   virtual size_t replicas() const { return 1; }
+  // Replicas of all processes that run a program together, and the number of the first one here.
+  virtual size_t world() const { return replicas(); }
+  virtual size_t first_replica() const { return 0; }
   // As a user names the device of one of them.
   virtual const std::string& replica_name(size_t) const { return name(); }
   // `value` need not outlive the call, and is the same for all replicas. Splats are expanded.

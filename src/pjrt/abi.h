@@ -129,12 +129,25 @@ struct ClientPlatformName {
   const char* name = nullptr;
   size_t name_size = 0;
 };
+struct ClientProcessIndex {
+  static constexpr size_t kSlot = 13;
+  Head head = {};
+  AbiClient* client = nullptr;
+  int process = 0;
+};
 struct ClientPlatformVersion {
   static constexpr size_t kSlot = 14;
   Head head = {};
   AbiClient* client = nullptr;
   const char* version = nullptr;
   size_t version_size = 0;
+};
+struct ClientDevices {
+  static constexpr size_t kSlot = 15;
+  Head head = {};
+  AbiClient* client = nullptr;
+  AbiDevice* const* devices = nullptr;
+  size_t count = 0;
 };
 struct ClientAddressableDevices {
   static constexpr size_t kSlot = 16;
@@ -181,6 +194,12 @@ struct DescriptionId {
   Head head = {};
   AbiDescription* description = nullptr;
   int id = 0;
+};
+struct DescriptionProcessIndex {
+  static constexpr size_t kSlot = 24;
+  Head head = {};
+  AbiDescription* description = nullptr;
+  int process = 0;
 };
 struct DescriptionKind {
   static constexpr size_t kSlot = 26;

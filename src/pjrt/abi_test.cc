@@ -60,6 +60,14 @@ TEST(PjrtAbi, CallsHaveTheHeadersPlacesAndLayouts) {
       "Client_PlatformVersion",
       {offsetof(ClientPlatformVersion, client), offsetof(ClientPlatformVersion, version),
        offsetof(ClientPlatformVersion, version_size)});
+  expect_call<ClientProcessIndex>(
+      "Client_ProcessIndex", {offsetof(ClientProcessIndex, client), offsetof(ClientProcessIndex, process)});
+  expect_call<ClientDevices>(
+      "Client_Devices",
+      {offsetof(ClientDevices, client), offsetof(ClientDevices, devices), offsetof(ClientDevices, count)});
+  expect_call<DescriptionProcessIndex>(
+      "DeviceDescription_ProcessIndex",
+      {offsetof(DescriptionProcessIndex, description), offsetof(DescriptionProcessIndex, process)});
   expect_call<ClientAddressableDevices>(
       "Client_AddressableDevices",
       {offsetof(ClientAddressableDevices, client), offsetof(ClientAddressableDevices, devices),

@@ -1,6 +1,7 @@
 #include "pjrt/client.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/format.h"
 #include "pjrt/client_device.h"
@@ -60,6 +61,7 @@ ClientPtr Client::create(const Plugin& plugin, const std::string& name, const st
   for (size_t i = 0; i < devices.count; ++i)
     client->devices_.push_back(
         std::make_unique<ClientDevice>(*client, devices.devices[i], cat(name, ":", i)));
+  client->count_processes();
   return client;
 }
 
@@ -91,6 +93,58 @@ void Client::wait_for_runs() {
   for (const auto& device : devices_) device->wait_for_runs();
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [numbers, device] : several_) device->wait_for_runs();
+  if (everywhere_) everywhere_->wait_for_runs();
+}
+
+DevicePtr Client::everywhere() {
+  if (processes_ == 1) {
+    std::vector<size_t> all(size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    return devices(all);
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!everywhere_) {
+    std::vector<ClientDevice*> members;
+    for (const auto& device : devices_) members.push_back(device.get());
+    // In the order of their numbers, as programs count them.
+    std::ranges::sort(members, {}, &ClientDevice::id);
+    everywhere_ = std::make_unique<ClientDevice>(*this, std::move(members), ids_,
+                                                 static_cast<size_t>(process_) * size());
+  }
+  return {shared_from_this(), everywhere_.get()};
+}
+
+void Client::count_processes() {
+  ClientProcessIndex own{.client = client_};
+  plugin_.call(own, "say which process this is");
+  ClientDevices all{.client = client_};
+  plugin_.call(all, "list the devices of all processes");
+  if (all.count < size() || !all.devices)
+    throw DeviceError("device.client", cat(plugin_.path(), " lists ", counted(all.count, "device"),
+                                           " of all processes, and this one has ", size()));
+  std::map<int, std::vector<int>> of_processes;
+  for (size_t i = 0; i < all.count; ++i) {
+    plugin_.require(all.devices[i], "device", "list the devices of all processes");
+    DeviceGetDescription description{.device = all.devices[i]};
+    plugin_.call(description, "describe a device");
+    plugin_.require(description.description, "description", "describe a device");
+    DescriptionId id{.description = description.description};
+    plugin_.call(id, "number a device");
+    DescriptionProcessIndex process{.description = description.description};
+    plugin_.call(process, "say the process of a device");
+    of_processes[process.process].push_back(id.id);
+  }
+  if (of_processes.size() < 2) return;
+  process_ = own.process;
+  processes_ = static_cast<int>(of_processes.size());
+  for (auto& [process, ids] : of_processes) {
+    if (ids.size() != of_processes.begin()->second.size() || process < 0 || process >= processes_)
+      throw DeviceError("device.client", cat(plugin_.path(), " has ", counted(ids.size(), "device"),
+                                             " in process ", process, " of ", processes_, ", and ",
+                                             of_processes.begin()->second.size(), " in another"));
+    std::ranges::sort(ids);
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+  }
 }
 
 void Client::describe(const std::string& kind) {

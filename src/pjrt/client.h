@@ -45,6 +45,13 @@ class Client final : public std::enable_shared_from_this<Client> {
   // These as one, replica after replica: the same one for the same numbers in the same order. Of one number
   // it is the single one. REQUIRES: each is below size(), and none stands twice.
   DevicePtr devices(const std::vector<size_t>& numbers);
+  // Of several processes that run programs together, as of the hosts of a TPU: this one's number, from 0, and
+  // how many they are.
+  int process() const { return process_; }
+  int processes() const { return processes_; }
+  // Those of all processes as one: the members are this one's. They run programs that all processes run, in
+  // one order. Of one process it is that of all its devices.
+  DevicePtr everywhere();
   // Until no run of any of its devices is under way.
   void wait_for_runs();
   // Held while a program is started on several devices: each of them has the same one next, or collectives of
@@ -62,6 +69,7 @@ class Client final : public std::enable_shared_from_this<Client> {
  private:
   Client(const Plugin& plugin, AbiClient* client) : plugin_(plugin), client_(client) {}
   void describe(const std::string& kind);
+  void count_processes();
 
   const Plugin& plugin_;
   AbiClient* client_;
@@ -72,6 +80,9 @@ class Client final : public std::enable_shared_from_this<Client> {
   std::mutex mutex_;
   std::mutex starting_;
   std::map<std::vector<size_t>, std::unique_ptr<ClientDevice>> several_;
+  int process_ = 0, processes_ = 1;
+  std::vector<int> ids_;  // of the devices of all processes, one process after the other
+  std::unique_ptr<ClientDevice> everywhere_;
 };
 using ClientPtr = std::shared_ptr<Client>;
 

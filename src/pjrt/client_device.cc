@@ -79,7 +79,17 @@ ClientDevice::ClientDevice(Client& client, AbiDevice* device, std::string name)
 ClientDevice::ClientDevice(Client& client, std::vector<ClientDevice*> members)
     : client_(client), members_(std::move(members)), name_(name_of(members_)), kind_(members_[0]->kind_) {}
 
+ClientDevice::ClientDevice(Client& client, std::vector<ClientDevice*> members, std::vector<int> ids,
+                           size_t first)
+    : client_(client),
+      members_(std::move(members)),
+      world_ids_(std::move(ids)),
+      first_(first),
+      name_(members_.size() == 1 ? members_[0]->name() : name_of(members_)),
+      kind_(members_[0]->kind_) {}
+
 std::vector<int> ClientDevice::ids() const {
+  if (!world_ids_.empty()) return world_ids_;
   std::vector<int> out;
   for (const ClientDevice* const member : members_) out.push_back(member->id_);
   return out;
@@ -250,12 +260,12 @@ std::string ClientDevice::serialized(AbiLoadedExecutable* loaded) const {
 
 std::shared_ptr<const DeviceProgram> ClientDevice::compile(const Graph& graph,
                                                            std::span<const Alias> aliases) {
-  CompileOptions wanted{.devices = named(ids()), .replicas = static_cast<int>(replicas())};
+  CompileOptions wanted{.devices = named(ids()), .replicas = static_cast<int>(world())};
   if (client_.takes_options_of_cpus()) {
     wanted.keeps_nan = true;
-    if (replicas() > 1) wanted.collective_seconds = kCollectiveSeconds;
+    if (world() > 1) wanted.collective_seconds = kCollectiveSeconds;
   }
-  const std::string text = program_text(graph, aliases, replicas()), options = encode(wanted);
+  const std::string text = program_text(graph, aliases, world()), options = encode(wanted);
   ProgramCache& cache = user_cache();
   std::optional<ProgramKey> key;
   AbiLoadedExecutable* program = nullptr;

@@ -26,6 +26,9 @@ class ClientDevice final : public Device {
   ClientDevice(Client& client, AbiDevice* device, std::string name);
   // REQUIRES: two single devices of the client or more, and none twice.
   ClientDevice(Client& client, std::vector<ClientDevice*> members);
+  // Those here of several processes, which have `ids` in the order of replicas, the first one here at
+  // `first`.
+  ClientDevice(Client& client, std::vector<ClientDevice*> members, std::vector<int> ids, size_t first);
   ClientDevice(const ClientDevice&) = delete;
   ClientDevice& operator=(const ClientDevice&) = delete;
 
@@ -42,6 +45,10 @@ class ClientDevice final : public Device {
 
   const std::string& name() const override { return name_; }
   size_t replicas() const override { return members_.size(); }
+  size_t world() const override { return world_ids_.empty() ? replicas() : world_ids_.size(); }
+  size_t first_replica() const override { return first_; }
+  // The client's number of a single one.
+  int id() const { return id_; }
   const std::string& replica_name(size_t replica) const override { return members_[replica]->name_; }
   // The plugin's figures, or else bytes of arrays as this process has counted them; of several those of the
   // first.
@@ -73,6 +80,8 @@ class ClientDevice final : public Device {
   Client& client_;
   AbiDevice* const device_ = nullptr;  // of a single one
   const std::vector<ClientDevice*> members_;
+  const std::vector<int> world_ids_ = {};
+  const size_t first_ = 0;
   const std::string name_;
   std::string kind_;
   int id_ = 0;

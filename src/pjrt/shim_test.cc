@@ -164,6 +164,10 @@ TEST_F(ThroughShim, AClientThatFailsHasNoDevice) {
   EXPECT_TRUE(said("truncate@client:1", create).starts_with(file));
   // Behind the platform's name and version comes the list of devices.
   EXPECT_TRUE(said("truncate@client:4", create).starts_with(file));
+  // Three calls describe each; then come this process's number and the devices of all.
+  const size_t listing = 4 + 3 * client_->client().size() + 2;
+  EXPECT_TRUE(said(cat("truncate@client:", listing), create).find("lists 0 devices of all processes") !=
+              std::string::npos);
   expect_all_is_well();
 }
 

@@ -317,6 +317,10 @@ void Model::compile(ModelOptions options, Location at) {
   if (const int shards = training.options.logical_shards; shards < 0 || shards > kMostShards)
     throw ValueError("model.logical_shards",
                      cat("there are 0 to ", kMostShards, " logical shards, got ", shards));
+  if (training.options.logical_shards > 0 && training.replicas && training.replicas->together())
+    throw UnsupportedError("tpu.shards",
+                           "logical shards are not dealt out to the devices of a TPU of several hosts",
+                           "leave out logical_shards");
   if (training.options.logical_shards > 0 && training.replicas && training.replicas->rounds_gradients())
     throw ValueError("model.compress",
                      "logical shards give the bits of one device, and gradients that travel in bf16 others",

@@ -11,7 +11,6 @@
 //   truncate  the call is made, and its answer lacks something: an even N lacks the event, where there is one
 // Where a call has no such fault, none strikes. ESPALIER_SHIM_REPORT is the file of the report at the end of
 // the process. In one process, espalier_shim_arm and espalier_shim_report do the work of both variables.
-#include <dlfcn.h>
 
 #include <chrono>
 #include <csignal>
@@ -21,6 +20,7 @@
 #include <thread>
 #include <utility>
 
+#include "plugins/real_plugin.h"
 #include "plugins/shim_state.h"
 
 namespace espalier::pjrt {
@@ -34,18 +34,14 @@ namespace {
 
 using namespace shim;
 
-const char* real_functions = nullptr;
-std::vector<char>& our_table() {
-  static auto* const table = new std::vector<char>;
-  return *table;
+// Never destroyed, as state() is not.
+RealPlugin& behind_shim() {
+  static auto* const one = new RealPlugin;
+  return *one;
 }
-
 template <class Result = AbiError*, class Arguments>
 Result really(Arguments& arguments) {
-  Result (*f)(Arguments*) = nullptr;
-  std::memcpy(&f, real_functions + Arguments::kSlot * sizeof f, sizeof f);
-  arguments.head.bytes = sizeof arguments;
-  return f(&arguments);
+  return behind_shim().call<Result>(arguments);
 }
 template <class Arguments>
 void quietly(Arguments arguments) {
@@ -214,6 +210,10 @@ bool cut(ClientAddressableDevices& a, std::string_view) {
   a.count = 0;
   return true;
 }
+bool cut(ClientDevices& a, std::string_view) {
+  a.count = 0;
+  return true;
+}
 bool cut(DeviceGetDescription& a, std::string_view) {
   a.description = nullptr;
   return true;
@@ -336,13 +336,9 @@ AbiError* code_of_any_error(ErrorGetCode* a) {
   return nullptr;
 }
 
-template <class A, class F>
-void put(F* f) {
-  std::memcpy(our_table().data() + sizeof(AbiTable) + A::kSlot * sizeof f, &f, sizeof f);
-}
 template <Kind kKind, class... A>
 void wrap() {
-  (put<A>(passed<A, kKind>), ...);
+  (behind_shim().put<A>(passed<A, kKind>), ...);
 }
 
 // Behind all destructors of the program's own: those of what the loader has loaded come last.
@@ -355,31 +351,21 @@ __attribute__((destructor)) void write_report() {
   }
 }
 
-const AbiTable* real_table() {
-  const char* path = std::getenv("ESPALIER_SHIM_PLUGIN");
-  void* const handle = path ? ::dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-  const auto get = handle ? reinterpret_cast<const AbiTable* (*)()>(::dlsym(handle, "GetPjrtApi")) : nullptr;
-  return get ? get() : nullptr;
-}
-
 }  // namespace
 }  // namespace espalier::pjrt
 
 extern "C" const espalier::pjrt::AbiTable* GetPjrtApi() {
   using namespace espalier::pjrt;
-  std::vector<char>& table = our_table();
-  if (!table.empty()) return reinterpret_cast<const AbiTable*>(table.data());
-  const AbiTable* const real = real_table();
-  if (!real) return nullptr;
-  const auto* const bytes = reinterpret_cast<const char*>(real);
-  real_functions = bytes + sizeof(AbiTable);
-  table.assign(bytes, bytes + real->head.bytes);
+  RealPlugin& plugin = behind_shim();
+  if (plugin.is_open()) return plugin.table();
+  if (!plugin.open("ESPALIER_SHIM_PLUGIN")) return nullptr;
   if (const char* given = std::getenv("ESPALIER_SHIM")) arm(given);
-  put<ErrorDestroy>(destroy_any_error);
-  put<ErrorMessage>(message_of_any_error);
-  put<ErrorGetCode>(code_of_any_error);
+  plugin.put<ErrorDestroy>(destroy_any_error);
+  plugin.put<ErrorMessage>(message_of_any_error);
+  plugin.put<ErrorGetCode>(code_of_any_error);
   wrap<kClient, PluginInitialize, ClientCreate, ClientPlatformName, ClientPlatformVersion,
-       ClientAddressableDevices, DescriptionId, DescriptionKind, DeviceGetDescription>();
+       ClientAddressableDevices, ClientProcessIndex, ClientDevices, DescriptionId, DescriptionKind,
+       DescriptionProcessIndex, DeviceGetDescription>();
   wrap<kCompile, ClientCompile, ExecutableNumOutputs>();
   wrap<kDescribe, ExecutableSerialize, LoadedGetExecutable, ExecutableDeserializeAndLoad,
        ExecutableMemoryStats, DeviceMemoryStats>();
@@ -388,7 +374,7 @@ extern "C" const espalier::pjrt::AbiTable* GetPjrtApi() {
   wrap<kDownload, BufferToHost, BufferElementType, BufferDimensions, BufferIsDeleted>();
   wrap<kAwait, EventAwait>();
   wrap<kDestroy, EventDestroy, BufferDestroy, LoadedDestroy, ExecutableDestroy, ClientDestroy>();
-  return reinterpret_cast<const AbiTable*>(table.data());
+  return plugin.table();
 }
 
 extern "C" void espalier_shim_arm(const char* text) { espalier::pjrt::arm(text); }
