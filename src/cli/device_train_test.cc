@@ -1,4 +1,6 @@
 // espalier train on a device, by a real PJRT plugin: what it says of the device, and programs kept on disk.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -11,6 +13,7 @@
 #include "cli/device_check.h"
 #include "cli/pictures_test.h"
 #include "cli/verb_test.h"
+#include "format/safetensors.h"
 #include "pjrt/plugin_test.h"
 
 namespace espalier::cli {
@@ -37,6 +40,27 @@ struct DeviceTrain : FolderTest {
                                        path("rows.csv"), " --label label --model ", path(model), " ", words));
     EXPECT_EQ(run.code, 0) << run.error;
     return run.code == 0 ? nlohmann::json::parse(run.output) : nlohmann::json();
+  }
+  // Of two models, the most as a share of an array's largest value.
+  double weights_apart(const std::string& one, const std::string& two) const {
+    const auto weights = [&](const std::string& model) {
+      return read_safetensors(path(model + "/weights.safetensors")).arrays;
+    };
+    const std::vector<NamedArray> a = weights(one), b = weights(two);
+    EXPECT_EQ(a.size(), b.size());
+    double worst = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      EXPECT_EQ(a[i].value.type(), b[i].value.type());
+      if (a[i].value.type().dtype != DType::kF32 || a[i].value.type() != b[i].value.type()) continue;
+      const auto x = a[i].value.data<float>(), y = b[i].value.data<float>();
+      float largest = 1e-30f, apart = 0;
+      for (size_t k = 0; k < x.size(); ++k) {
+        largest = std::max(largest, std::abs(x[k]));
+        apart = std::max(apart, std::abs(x[k] - y[k]));
+      }
+      worst = std::max<double>(worst, apart / largest);
+    }
+    return worst;
   }
   std::string there() const { return cat("--device xla-cpu --plugin ", pjrt::test_plugin()); }
   std::vector<fs::path> kept() const {
@@ -204,6 +228,7 @@ TEST_F(DeviceTrain, SlowWorkersTrainWithAPluginEach) {
   const auto said = nlohmann::json::parse(two.output);
   EXPECT_EQ(said.at("device").at("name"), "xla-cpu:0");
   EXPECT_GT(said.at("device").at("executes"), 20);
+  EXPECT_LE(weights_apart("one", "two"), 2e-6);
   // All on one kind of device: otherwise they would not have equal bits.
   const Outcome mixed = call_shell(
       cat("ESPALIER_CACHE=", path("cache"), " ", build_folder(),
