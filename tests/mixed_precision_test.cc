@@ -37,8 +37,8 @@ Values values_of(const Tensor& tensor) {
 }
 
 // Row-major matrix products: x[m,k] . w[k,n], and with either side transposed.
-Values product(const Values& x, const Values& w, size_t m, size_t k, size_t n, bool tx = false,
-               bool tw = false) {
+Values sums_of_products(const Values& x, const Values& w, size_t m, size_t k, size_t n, bool tx = false,
+                        bool tw = false) {
   Values out(m * n);
   for (size_t i = 0; i < m; ++i) {
     for (size_t j = 0; j < n; ++j) {
@@ -46,10 +46,14 @@ Values product(const Values& x, const Values& w, size_t m, size_t k, size_t n, b
         out[i * n + j] += x[tx ? s * m + i : i * k + s] * w[tw ? j * k + s : s * n + j];
     }
   }
-  return rounded(out);
+  return out;
+}
+Values product(const Values& x, const Values& w, size_t m, size_t k, size_t n, bool tw = false) {
+  return rounded(sums_of_products(x, w, m, k, n, false, tw));
 }
 
-// A layer with weights: what it saw, and the gradients of its kernel and bias.
+// A layer with weights: what it saw, and the gradients of its kernel and bias, which are f32 where they are a
+// product of matrices or a sum over axes, and bf16 of a convolution.
 struct Affine {
   Values kernel, bias, input = {}, kernel_gradient = {}, bias_gradient = {};
   size_t outputs() const { return bias.size(); }
@@ -62,7 +66,6 @@ struct Affine {
   void sum_bias_gradient(const Values& cotangent) {
     bias_gradient.assign(outputs(), 0);
     for (size_t i = 0; i < cotangent.size(); ++i) bias_gradient[i % outputs()] += cotangent[i];
-    bias_gradient = rounded(bias_gradient);
   }
 };
 
@@ -75,8 +78,8 @@ struct DenseLayer : Affine {
   Values backward(const Values& g) {
     const size_t features = kernel.size() / outputs(), rows = g.size() / outputs();
     sum_bias_gradient(g);
-    kernel_gradient = product(input, g, features, rows, outputs(), true);
-    return product(g, rounded(kernel), rows, outputs(), features, false, true);
+    kernel_gradient = sums_of_products(input, g, features, rows, outputs(), true);
+    return product(g, rounded(kernel), rows, outputs(), features, true);
   }
 };
 

@@ -108,10 +108,11 @@ void add_graph(CLI::App& app) {
                    "A module in generic form; - reads standard input. Or a plan, .toml: "
                    "the step of training that it begins with, which is not run")
       ->required();
-  verb->add_option("--after", options->after,
-                   "As it is after this pass: fold, simplify, swap_dot, cse, dce. A step of training, too, "
-                   "after trace (the forward pass), add_gradients, strategy (of several devices), "
-                   "fold_observations, update, check_numerics, keep_results")
+  verb->add_option(
+          "--after", options->after,
+          "As it is after this pass: fold, simplify, swap_dot, cse, dce. A step of training, too, "
+          "after trace (the forward pass), add_gradients, widen_gradients, strategy (of several devices), "
+          "fold_observations, update, check_numerics, keep_results")
       ->option_text("NAME");
   add_strategy(*verb, options->distribute);
   CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print it for Graphviz");

@@ -11,6 +11,7 @@
 #include "train/output_makers.h"
 #include "train/sharded_step.h"
 #include "train/step.h"
+#include "train/wide_gradients.h"
 
 namespace espalier {
 namespace {
@@ -253,6 +254,7 @@ TracedFunction Model::Training::program(bool trains) {
   if (trains) {
     function.rewrites.push_back(std::make_shared<const Rewrite>(
         add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); })));
+    function.rewrites.push_back(std::make_shared<const Rewrite>(widen_gradients()));
   }
   if (trains && scaling && sums())
     function.rewrites.push_back(std::make_shared<const Rewrite>(LossScaling::scale_rows()));

@@ -35,7 +35,7 @@ constexpr NotOnDevice kNotOnDevice[] = {
     {"Strategies.ARunSaysHowItsBatchIsSharedOut", kReplicas},
     {"Strategies.BucketsChangeNoBit", kReplicas},
     {"Strategies.EvaluationAndPredictionAreThoseOfAllRows", kReplicas},
-    {"Strategies.InSixteenBitsTheyTrainWithinAPercent", kReplicas},
+    {"Strategies.InSixteenBitsTheyTrainAsOneDevice", kReplicas},
     {"Strategies.MirroredTrainsAsOneDevice", kReplicas},
     {"Strategies.SynchronizedNormalizationIsThatOfTheBatch", kReplicas},
     {"Strategies.TheLedgerOfRowsIsThatOfOneDevice", kReplicas},

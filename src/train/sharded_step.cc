@@ -11,6 +11,7 @@
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "train/counted_rows.h"
+#include "train/wide_gradients.h"
 
 namespace espalier {
 namespace {
@@ -115,6 +116,7 @@ Rewrites Model::Training::Sharded::shard_rewrites(
   };
   if (trains_) {
     add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
+    add(widen_gradients());
     if (training_.scaling) add(LossScaling::scale_rows());
     add(bind_seed([this] { return training_.seed({}); }));
   }
