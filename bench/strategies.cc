@@ -10,6 +10,9 @@
 //             blocking     the same where each collective is done as it begins
 //             narrow       overlapped, by gradients in bf16
 //             overhead     what a step of two workers spends on others besides its gradients
+//             device_overlapped, device_blocking, device_alone
+//                          a step of workers with a device of ESPALIER_BENCH_PLUGIN each: as it is, where
+//                          each collective is done as it begins, and where none does anything
 #include <dirent.h>
 
 #include <algorithm>
@@ -27,6 +30,7 @@
 #include "cli/workload_models.h"
 #include "dist/rows.h"
 #include "dist/worker.h"
+#include "espalier/devices.h"
 #include "espalier/espalier.h"
 #include "runtime/profile.h"
 #include "step_overhead.h"
@@ -237,6 +241,69 @@ class Blocking final : public Communicator {
   Communicator& of_;
 };
 
+// What each worker has is taken for the sum: what there would be without others.
+class Alone final : public Communicator {
+ public:
+  explicit Alone(Communicator& of) : of_(of) {}
+  int rank() const override { return of_.rank(); }
+  int world() const override { return of_.world(); }
+  uint32_t any(uint32_t bits) override { return bits; }
+  std::shared_ptr<std::byte[]> allocate(size_t bytes) override { return of_.allocate(bytes); }
+  uint64_t start(const Collective&, std::byte*, std::byte*) override { return 0; }
+  void done(uint64_t, ThreadPool&) override {}
+  void stage(Stage stage, int64_t number) override { of_.stage(stage, number); }
+  void abort(std::string_view why) override { of_.abort(why); }
+
+ private:
+  Communicator& of_;
+};
+
+enum class Meeting : uint8_t { kOverlapped, kBlocking, kAlone };
+
+// Seconds of a step, of which the device's are not profiled.
+bool run_on_device(const Workload& workload, double seconds, std::string_view name, Meeting meeting) {
+  set_threads(1);
+  const char* const plugin = std::getenv("ESPALIER_BENCH_PLUGIN");
+  const std::shared_ptr<Worker> worker = Worker::from_environment();
+  if (!worker || !plugin) {
+    std::fprintf(
+        stderr,
+        "bench_strategies: %s is for workers that espalier launch starts, and ESPALIER_BENCH_PLUGIN\n",
+        name.data());
+    return false;
+  }
+  Blocking blocking(worker->communicator());
+  Alone alone(worker->communicator());
+  const DeviceScope there(plugin);
+  const RunContext context({.threads = 1,
+                            .device = RunContext::current().device,
+                            .communicator = meeting == Meeting::kOverlapped ? &worker->communicator()
+                                            : meeting == Meeting::kBlocking
+                                                ? static_cast<Communicator*>(&blocking)
+                                                : &alone});
+  const RunScope in(context);
+  const strategy::MultiWorkerMirrored workers(
+      {.audit_steps = 0, .first_bucket = size_t{128} << 10, .bucket = size_t{512} << 10});
+  const auto scope = workers.scope();
+  Training training(workload);
+  const double step = training.fit(seconds);
+  if (worker->communicator().rank() == 0)
+    std::printf(
+        "{\"peer\": \"espalier\", \"workload\": \"%s\", \"strategy\": \"%s\", \"dtype\": \"f32\", "
+        "\"value\": %.1f, \"unit\": \"us a step\"}\n",
+        workload.name.data(), name.data(), step * 1e6);
+  return true;
+}
+bool run_device_overlapped(const Workload& workload, double seconds) {
+  return run_on_device(workload, seconds, "device_overlapped", Meeting::kOverlapped);
+}
+bool run_device_blocking(const Workload& workload, double seconds) {
+  return run_on_device(workload, seconds, "device_blocking", Meeting::kBlocking);
+}
+bool run_device_alone(const Workload& workload, double seconds) {
+  return run_on_device(workload, seconds, "device_alone", Meeting::kAlone);
+}
+
 // What a step waits for others, and does for them.
 bool run_exposed(const Workload& workload, double seconds, std::string_view name, bool overlap,
                  std::string_view compress = "none") {
@@ -322,7 +389,10 @@ constexpr struct {
                    {"multiworker", run_multiworker},
                    {"overlapped", run_overlapped},
                    {"blocking", run_blocking},
-                   {"narrow", run_narrow}};
+                   {"narrow", run_narrow},
+                   {"device_overlapped", run_device_overlapped},
+                   {"device_blocking", run_device_blocking},
+                   {"device_alone", run_device_alone}};
 
 }  // namespace
 
@@ -342,7 +412,8 @@ int main(int argc, char** argv) {
   if (!known || !(seconds > 0)) {
     std::fprintf(stderr,
                  "usage: bench_strategies [mlp|cnn|char_gpt "
-                 "one|mirrored|multiworker|overlapped|blocking|narrow|overhead [SECONDS]]\n");
+                 "one|mirrored|multiworker|overlapped|blocking|narrow|overhead|"
+                 "device_overlapped|device_blocking|device_alone [SECONDS]]\n");
     return 2;
   }
   return sane ? 0 : 1;

@@ -1,8 +1,10 @@
 #include "eager/staged_program.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <future>
 #include <map>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -152,55 +154,91 @@ struct ExchangeHere {
 
 using Arrays = std::vector<RemoteArrayPtr>;
 
-// The exchanges of one run, one behind the other on a thread of its own.
+// The exchanges of one run, on a thread of its own. They begin in their order, each when its operands are
+// there, and end in that order: when a result is asked for, and when all have begun. So all are under way at
+// once while the device computes, and each rank begins and ends them in the same order.
 class Exchanges {
  public:
   Exchanges(const std::vector<ExchangeHere>& all, Device& device, const RunContext& context)
-      : all_(all), device_(device), context_(context), given_(all.size()), got_(all.size()) {
+      : all_(all), device_(device), context_(context), got_(all.size()) {
     for (auto& promise : got_) results_.push_back(promise.get_future());
-    task_ = std::async(std::launch::async, [this] { work(); });
+    if (!all_.empty()) task_ = std::async(std::launch::async, [this] { work(); });
   }
   ~Exchanges() {
-    if (given_count_ < all_.size()) {
+    if (!task_.valid()) return;
+    {
+      const std::lock_guard lock(mutex_);
       // Others would wait for what does not come.
-      if (context_.communicator) context_.communicator->abort("a stage of the step failed on the device");
-      for (; given_count_ < all_.size(); ++given_count_)
-        given_[given_count_].set_exception(std::make_exception_ptr(InternalError("a stage has failed")));
+      if (given_.size() < all_.size() && context_.communicator)
+        context_.communicator->abort("a stage of the step failed on the device");
+      gone_ = true;
     }
+    changed_.notify_one();
     task_.wait();
   }
   Exchanges(const Exchanges&) = delete;
   Exchanges& operator=(const Exchanges&) = delete;
 
   // In their order.
-  void give(Arrays operands) { given_[given_count_++].set_value(std::move(operands)); }
+  void give(Arrays operands) {
+    {
+      const std::lock_guard lock(mutex_);
+      given_.push_back(std::move(operands));
+    }
+    changed_.notify_one();
+  }
   // Waits for it. REQUIRES: its operands were given, and nobody has asked before.
-  Arrays get(size_t i) { return results_[i].get(); }
+  Arrays get(size_t i) {
+    {
+      const std::lock_guard lock(mutex_);
+      asked_ = std::max(asked_, i + 1);
+    }
+    changed_.notify_one();
+    return results_[i].get();
+  }
 
  private:
   void work() {
     const RunScope scope(context_);
-    size_t i = 0;
+    std::vector<std::unique_ptr<BegunRun>> begun;
+    size_t ended = 0;
     try {
-      for (; i < all_.size(); ++i) {
-        std::vector<Literal> values;
-        for (const RemoteArrayPtr& array : given_[i].get_future().get()) values.push_back(array->download());
-        Arrays out;
-        for (const Literal& value : run(*all_[i].executable, values, context_))
-          out.push_back(device_.upload(value));
-        got_[i].set_value(std::move(out));
+      while (ended < all_.size()) {
+        std::unique_lock lock(mutex_);
+        const auto ends = [&] {
+          return ended < begun.size() && (asked_ > ended || begun.size() == all_.size());
+        };
+        changed_.wait(lock, [&] { return given_.size() > begun.size() || ends() || gone_; });
+        if (given_.size() > begun.size()) {
+          const Arrays operands = std::move(given_[begun.size()]);
+          lock.unlock();
+          std::vector<Literal> values;
+          for (const RemoteArrayPtr& array : operands) values.push_back(array->download());
+          begun.push_back(std::make_unique<BegunRun>(*all_[begun.size()].executable, values, context_));
+        } else if (ends()) {
+          lock.unlock();
+          Arrays out;
+          for (const Literal& value : begun[ended]->end()) out.push_back(device_.upload(value));
+          got_[ended++].set_value(std::move(out));
+        } else {
+          return;
+        }
       }
     } catch (...) {
-      for (; i < all_.size(); ++i) got_[i].set_exception(std::current_exception());
+      for (; ended < all_.size(); ++ended) got_[ended].set_exception(std::current_exception());
     }
   }
 
   const std::vector<ExchangeHere>& all_;
   Device& device_;
   const RunContext& context_;
-  std::vector<std::promise<Arrays>> given_, got_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Arrays> given_;
+  size_t asked_ = 0;   // how many are to end, also before the others begin
+  bool gone_ = false;  // nobody gives or asks any more
+  std::vector<std::promise<Arrays>> got_;
   std::vector<std::future<Arrays>> results_;
-  size_t given_count_ = 0;
   std::future<void> task_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/float_environment.h"
+#include "ops/collective.h"
 #include "runtime/plan.h"
 #include "runtime/profile.h"
 
@@ -144,17 +145,55 @@ void throw_failed(const Executable::Plan& plan, uint32_t step, const Failure& fa
                    cat(" in step ", step + 1, " of ", plan.steps.size(), " of \"", graph.name(), "\""));
 }
 
-void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
-            std::span<const MutableArrayView> outputs, const RunContext& context, RunEvents* events) {
+namespace {
+
+Frame frame_of(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs, const RunContext& context) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     // Steps only read input slots, or write one that is an output too.
     state.slots[plan.first_input + i] = static_cast<std::byte*>(const_cast<void*>(inputs[i].data));
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     state.slots[plan.first_output + i] = static_cast<std::byte*>(outputs[i].data);
-  const Frame frame{state.slots.data(), state.views.data(), state.targets.data(),
-                    state.in.data(),    state.out.data(),   &state,
-                    &context,           &state.failure};
+  return {state.slots.data(), state.views.data(), state.targets.data(),
+          state.in.data(),    state.out.data(),   &state,
+          &context,           &state.failure};
+}
+
+// Of a run that begins: one that an earlier run of the plan has left, or a new one.
+std::unique_ptr<RunState> take_state(const Executable::Plan& plan, const RunContext& context) {
+  std::unique_ptr<RunState> state = plan.idle.take();
+  const bool elsewhere = plan.exchanges && state && state->communicator != context.communicator;
+  if (!state || elsewhere) state = std::make_unique<RunState>(plan, context);
+  state->begun = state->ended = 0;
+  return state;
+}
+
+// Literals of a run: views of all elements, and memory for outputs.
+struct RunArrays {
+  RunArrays(const Graph& graph, std::span<const Literal> inputs) {
+    dense.reserve(inputs.size());
+    for (const Literal& input : inputs) {
+      dense.push_back(input.expanded());
+      views.push_back(dense.back().view());
+    }
+    results.reserve(graph.outputs().size());
+    for (const GraphOutput& output : graph.outputs()) {
+      Buffer buffer = allocate_buffer(graph.type(output.value).bytes());
+      results.emplace_back(graph.type(output.value), buffer);
+      targets.push_back({&results.back().type(), buffer.get()});
+    }
+  }
+  std::vector<Literal> dense, results;
+  std::vector<ArrayView> views;
+  std::vector<MutableArrayView> targets;
+};
+
+}  // namespace
+
+void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
+            std::span<const MutableArrayView> outputs, const RunContext& context, RunEvents* events) {
+  const Frame frame = frame_of(plan, state, inputs, outputs, context);
   if (events) return replay_told(plan, frame, *events);
   if (!plan.fences.empty()) {
     return run_steps(plan, frame, [&](const Step& step, size_t) { step.run(step.block, frame); });
@@ -166,13 +205,10 @@ void run(const Executable& executable, std::span<const ArrayView> inputs,
          std::span<const MutableArrayView> outputs, const RunContext& context) {
   const Executable::Plan& plan = executable.plan();
   check_signature(*plan.graph, inputs, outputs);
-  std::unique_ptr<RunState> state = plan.idle.take();
-  const bool elsewhere = plan.exchanges && state && state->communicator != context.communicator;
-  if (!state || elsewhere) state = std::make_unique<RunState>(plan, context);
+  std::unique_ptr<RunState> state = take_state(plan, context);
   check_overlap(plan, *state, inputs, outputs);
   FloatEnvironment mode;
   RunEvents* const profiler = Profiler::current();
-  state->begun = state->ended = 0;
   try {
     replay(plan, *state, inputs, outputs, context, profiler ? profiler : context.events);
   } catch (...) {
@@ -184,23 +220,55 @@ void run(const Executable& executable, std::span<const ArrayView> inputs,
 
 std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs,
                          const RunContext& context) {
-  std::vector<Literal> dense, results;
-  std::vector<ArrayView> views;
-  std::vector<MutableArrayView> targets;
-  dense.reserve(inputs.size());
-  for (const Literal& input : inputs) {
-    dense.push_back(input.expanded());
-    views.push_back(dense.back().view());
+  RunArrays arrays(executable.graph(), inputs);
+  run(executable, arrays.views, arrays.targets, context);
+  return std::move(arrays.results);
+}
+
+struct BegunRun::Impl {
+  const Executable::Plan& plan;
+  const RunContext& context;
+  RunArrays arrays;
+  std::unique_ptr<RunState> state;
+  size_t next = 0;  // step
+
+  // Up to before step `last`.
+  void run_to(size_t last) {
+    const Frame frame = frame_of(plan, *state, arrays.views, arrays.targets, context);
+    const FloatEnvironment mode;
+    try {
+      run_steps(
+          plan, frame, [&](const Step& step, size_t) { step.run(step.block, frame); }, next, last);
+      next = last;
+    } catch (...) {
+      end_collectives(*state, context);
+      state.reset();
+      throw;
+    }
   }
-  const Graph& graph = executable.graph();
-  results.reserve(graph.outputs().size());
-  for (const GraphOutput& output : graph.outputs()) {
-    Buffer buffer = allocate_buffer(graph.type(output.value).bytes());
-    results.emplace_back(graph.type(output.value), buffer);
-    targets.push_back({&results.back().type(), buffer.get()});
+};
+
+BegunRun::BegunRun(const Executable& executable, std::span<const Literal> inputs, const RunContext& context)
+    : impl_(new Impl{executable.plan(), context, {executable.graph(), inputs}, nullptr}) {
+  const Executable::Plan& plan = impl_->plan;
+  check_signature(*plan.graph, impl_->arrays.views, impl_->arrays.targets);
+  impl_->state = take_state(plan, context);
+  size_t last = plan.steps.size();
+  for (size_t i = 0; plan.collectives && i < last; ++i) {
+    // Where one begins is of no unit.
+    if (plan.step_units[i] != kNone && is_collective(*plan.graph->node(plan.step_nodes[i]).op)) last = i;
   }
-  run(executable, views, targets, context);
-  return results;
+  impl_->run_to(last);
+}
+
+BegunRun::~BegunRun() {
+  if (impl_->state) end_collectives(*impl_->state, impl_->context);
+}
+
+std::vector<Literal> BegunRun::end() {
+  impl_->run_to(impl_->plan.steps.size());
+  impl_->plan.idle.give(std::move(impl_->state));
+  return std::move(impl_->arrays.results);
 }
 
 }  // namespace espalier

@@ -46,7 +46,26 @@ std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph,
 // RunError[run.failed] where a fallible op failed: outputs are as they were.
 void run(const Executable& executable, std::span<const ArrayView> inputs,
          std::span<const MutableArrayView> outputs, const RunContext& context = RunContext::current());
-// The same on literals.
+// A run in two parts, up to where its first collective is waited for, and the rest: meanwhile the caller may
+// begin others, or compute. Parts of several runs end in the order in which they began, as collectives do.
+class BegunRun {
+ public:
+  // The first part, or all of it where no collective begins apart. `executable` and `context` outlive this.
+  // Raises what run() raises.
+  BegunRun(const Executable& executable, std::span<const Literal> inputs, const RunContext& context);
+  // Of one that has not ended: waits until nobody reads or writes its memory.
+  ~BegunRun();
+  BegunRun(const BegunRun&) = delete;
+  BegunRun& operator=(const BegunRun&) = delete;
+  // The second part, once; what the outputs are.
+  std::vector<Literal> end();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The same as run(), on literals.
 std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs,
                          const RunContext& context = RunContext::current());
 

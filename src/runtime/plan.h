@@ -130,16 +130,22 @@ void replay(const Executable::Plan& plan, RunState& state, std::span<const Array
 
 [[noreturn]] void throw_failed(const Executable::Plan& plan, uint32_t step, const Failure& failure);
 
-// Calls each(step, its number) for the steps of a plan in turn, up to one that failed.
+// Calls each(step, its number) for the steps of a plan from `first` to before `last` in turn, up to one that
+// failed.
 template <class Each>
-void run_steps(const Executable::Plan& plan, const Frame& frame, Each each) {
+void run_steps(const Executable::Plan& plan, const Frame& frame, Each each, size_t first, size_t last) {
   const Step* const steps = plan.steps.data();
-  size_t i = 0;
+  size_t i = first;
   for (const uint32_t fence : plan.fences) {
+    if (fence >= last) break;
     for (; i <= fence; ++i) each(steps[i], i);
     if (frame.state->failure.failed()) throw_failed(plan, fence, frame.state->failure);
   }
-  for (const size_t end = plan.steps.size(); i < end; ++i) each(steps[i], i);
+  for (; i < last; ++i) each(steps[i], i);
+}
+template <class Each>
+void run_steps(const Executable::Plan& plan, const Frame& frame, Each each) {
+  run_steps(plan, frame, each, 0, plan.steps.size());
 }
 
 }  // namespace espalier

@@ -1,4 +1,7 @@
 // Workers with a device each, by a real PJRT plugin: our own engine between them.
+#include <algorithm>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "base/format.h"
@@ -73,6 +76,52 @@ TEST_F(WorkersOnDevice, SlowTheyTrainAsOneDeviceWithTheWholeBatch) {
       EXPECT_LE(trained_distance(one, all[0]), 2e-6);
       for (const auto& [name, value] : one.logs) EXPECT_NEAR(all[0].logs.at(name), value, 1e-5) << name;
     }
+  }
+}
+
+// How many collectives have begun and not ended, at most.
+class CountedCommunicator final : public Communicator {
+ public:
+  explicit CountedCommunicator(Communicator& of) : of_(of) {}
+  int rank() const override { return of_.rank(); }
+  int world() const override { return of_.world(); }
+  uint32_t any(uint32_t bits) override { return of_.any(bits); }
+  std::shared_ptr<std::byte[]> allocate(size_t bytes) override { return of_.allocate(bytes); }
+  uint64_t start(const Collective& what, std::byte* data, std::byte* out) override {
+    most = std::max(most, ++under_way_);
+    return of_.start(what, data, out);
+  }
+  void done(uint64_t ticket, ThreadPool& pool) override {
+    of_.done(ticket, pool);
+    --under_way_;
+  }
+  void abort(std::string_view why) override { of_.abort(why); }
+  int most = 0;
+
+ private:
+  Communicator& of_;
+  int under_way_ = 0;
+};
+
+// A message a gradient: none waits for the one before it to come.
+TEST_F(WorkersOnDevice, SumsOfAllMessagesAreUnderWayAtOnce) {
+  const RowsOfFourClasses rows = rows_of_four_classes(32);
+  const auto ranks = local_communicators(2);
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      CountedCommunicator counted(*ranks[i]);
+      const pjrt::DevicePtr device = pjrt::open_device(cat("xla-cpu:", i));
+      const RunContext context({.threads = 1, .device = device.get(), .communicator = &counted});
+      const RunScope in(context);
+      const strategy::MultiWorkerMirrored workers({.audit_steps = 0, .first_bucket = 1, .bucket = 1});
+      const auto scope = workers.scope();
+      set_seed(3);
+      Sequential model{Dense({.units = 16, .activation = "relu"}), Dense({.units = 4})};
+      model.compile({.optimizer = SGD{}});
+      model.fit(rows.x, rows.y, {.batch_size = 16});
+      EXPECT_GE(counted.most, 4);
+    });
   }
 }
 
