@@ -149,6 +149,23 @@ TEST(Strategy, AMeanOfReplicasIsThat) {
   }
 }
 
+// A collective in a loop begins and ends once a round.
+TEST(Strategy, ALoopAddsUpInEachRound) {
+  const auto rounds = function([](const Tensor& x) {
+    return fori_loop(
+        0, 4, [](const Tensor&, const Tensor& value) { return strategy::all_reduce({value})[0]; }, x);
+  });
+  const strategy::Mirrored two({.devices = 2});
+  const Tensor ones = full({5}, 1), twos = full({5}, 2);
+  for (int turn = 0; turn < 3; ++turn) {
+    const std::vector<PerReplica> out = two.run(rounds, {{{ones, twos}}});
+    for (const Tensor& value : out[0].values) EXPECT_EQ(value.to_vector<float>(), std::vector<float>(5, 24));
+  }
+  on_each_worker(2, [&](const Strategy& workers) {
+    EXPECT_EQ(workers.run(rounds, {{{ones}}})[0].values[0].to_vector<float>(), std::vector<float>(5, 16));
+  });
+}
+
 TEST(Strategy, ValuesOfReplicasAreReducedAndGathered) {
   const auto check = [](const Strategy& strategy) {
     const int world = strategy.num_replicas_in_sync(), first = strategy.first_replica();

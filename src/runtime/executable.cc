@@ -194,6 +194,8 @@ struct RunArrays {
 void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
             std::span<const MutableArrayView> outputs, const RunContext& context, RunEvents* events) {
   const Frame frame = frame_of(plan, state, inputs, outputs, context);
+  // Of a loop's region once a round.
+  state.begun = state.ended = 0;
   if (events) return replay_told(plan, frame, *events);
   if (!plan.fences.empty()) {
     return run_steps(plan, frame, [&](const Step& step, size_t) { step.run(step.block, frame); });
