@@ -245,6 +245,35 @@ TEST_F(DeviceTrain, SlowWorkersTrainWithAPluginEach) {
               1e-5);
 }
 
+// Rows are 900, so that 648 are of training, in steps of 32: 20, and one of 8 rows.
+TEST_F(DeviceTrain, SlowTwoProcessesLearnWhatOneDeviceDoes) {
+  const std::string
+      head = "[data]\nfile = \"rows.csv\"\nlabel = \"label\"\n[fit]\nepochs = 1\nbatch_size = 32\n",
+      dense = "[[model.layers]]\ntype = \"Dense\"\nunits = 16\nactivation = \"relu\"\n",
+      adam = "[optimizer]\ntype = \"Adam\"\nlearning_rate = 0.01\n";
+  for (const auto& [name, plan] : std::map<std::string, std::string>{
+           {"dropout", dense + "[[model.layers]]\ntype = \"Dropout\"\nrate = 0.4\n" + adam},
+           {"normalized",
+            dense + "[[model.layers]]\ntype = \"BatchNormalization\"\nsynchronized = true\n" + adam},
+           {"accumulation", dense + adam + "gradient_accumulation_steps = 3\n"},
+           {"bf16", "dtype = \"bf16\"\n" + dense + adam}}) {
+    SCOPED_TRACE(name);
+    file(name + ".toml", head + plan);
+    const auto words = [&](const std::string& model) {
+      return cat(build_folder(), "/espalier train ", path(name + ".toml"), " --json --model ", path(model),
+                 " ", there());
+    };
+    const std::string cache = cat("ESPALIER_CACHE=", path("cache"), " ");
+    const Outcome one = call_shell(cat(cache, words(name + "-one")));
+    ASSERT_EQ(one.code, 0) << one.error;
+    // Behind the last step ranks compare their weights' bits.
+    const Outcome two = call_shell(cat(cache, build_folder(), "/espalier launch -n 2 -- ",
+                                       words(name + "-two"), " --strategy multiworker"));
+    ASSERT_EQ(two.code, 0) << two.error;
+    EXPECT_LE(weights_apart(name + "-one", name + "-two"), 2e-6);
+  }
+}
+
 struct DevicePictures : PicturesTest {};
 
 TEST_F(DevicePictures, SlowAreJudgedThere) {

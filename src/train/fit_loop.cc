@@ -138,7 +138,12 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     out.ids += rows_before.ids;
     return out;
   };
-  int64_t steps_of_run = 0;
+  int64_t steps_of_run = 0, audited = -1;
+  // Also before what replicas have is saved. All workers call it alike.
+  const auto audit = [&] {
+    if (!replicas || !replicas->audits() || std::exchange(audited, steps_of_run) == steps_of_run) return;
+    replicas->audit(all_variables(), steps_of_run);
+  };
   const auto save = [&](FitPosition position) {
     position.cursor = batches.save();
     if (ledger && position.step) position.rows = rows_of_all();
@@ -253,11 +258,12 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                                      .go = launched && replicas->asked_to_go()},
                                     context);
       if (next.go) replicas->agree_to_go();
-      if (replicas && replicas->audit_due(steps_of_run)) replicas->audit(all_variables(), steps_of_run);
+      if (next.save || (replicas && replicas->audit_due(steps_of_run))) audit();
       stopped = next.stop || next.go;
       if (next.save) save(now);
     }
     interrupted = stopped;
+    if (interrupted && agreed({.save = backups.used()}, context).save) audit();
     if (interrupted && backups.used()) save(now);
     late_values.take(logged());
     std::optional<LateValues::Sight> sight(std::in_place, late_values);
@@ -291,12 +297,14 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     }
     for (const auto& callback : callbacks) callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));
-    stopped = agreed({.stop = stopped || stop}, context).stop;
-    if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stopped, now.history});
+    const bool saves = !interrupted && backups.due_after_epoch();
+    const Decisions end = agreed({.stop = stopped || stop, .save = saves}, context);
+    stopped = end.stop;
+    if (end.save) audit();
+    if (saves) save({now.epoch + 1, 0, stopped, now.history});
   }
   // Short runs, too, end in equal bits or in an error.
-  if (replicas && replicas->audits() && !replicas->audit_due(steps_of_run))
-    replicas->audit(all_variables(), steps_of_run);
+  audit();
   rank_stage.now(Stage::kSave, steps_of_run);
   backups.finish();
   rank_stage.now(Stage::kCallback, steps_of_run);

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "base/scratch_test.h"
 #include "dist/rows.h"
 #include "eager/trace.h"
 #include "espalier/devices.h"
@@ -38,13 +39,7 @@ struct OfReplicas {
   MakeModel make;
   CompileModel compile;
   FitOptions options;
-  double tolerance = 2e-6;
 };
-
-Sequential narrow_model() {
-  return Sequential{Dense({.units = 16, .activation = "relu", .dtype = "mixed_bfloat16"}),
-                    Dense({.units = 4, .dtype = "float32"})};
-}
 
 // 20 steps each; 50 rows are batches of 16, 16, 16 and 2.
 std::vector<OfReplicas> of_replicas() {
@@ -74,10 +69,7 @@ std::vector<OfReplicas> of_replicas() {
           {"weights",
            dropping_model,
            adam,
-           {.epochs = 5, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}}},
-          // Sums differ in f32's last bit, as others' do, until one lies so near to the middle of two bf16
-          // that it is rounded to another.
-          {"sixteen bits", narrow_model, adam, even, 1e-4}};
+           {.epochs = 5, .batch_size = 16, .class_weight = {{0, 3.0}, {2, 0.25}}}}};
 }
 
 TEST_F(ReplicasOnDevice, SlowTheyTrainAsOneDeviceWithTheWholeBatch) {
@@ -90,15 +82,35 @@ TEST_F(ReplicasOnDevice, SlowTheyTrainAsOneDeviceWithTheWholeBatch) {
       const strategy::Mirrored mirrored({.devices = devices});
       EXPECT_EQ(mirrored.num_replicas_in_sync(), devices);
       const TrainedWeights many = trained_by(each.make, each.compile, rows, each.options, &mirrored);
-      EXPECT_LE(trained_distance(one, many), each.tolerance);
-      for (const auto& [name, value] : one.logs)
-        EXPECT_NEAR(many.logs.at(name), value, std::max(1e-5, each.tolerance / 10)) << name;
+      EXPECT_LE(trained_distance(one, many), 2e-6);
+      for (const auto& [name, value] : one.logs) EXPECT_NEAR(many.logs.at(name), value, 1e-5) << name;
     }
+  }
+}
+
+// Sums differ in f32's last bit, as those of other models do, until one lies so near to the middle of two
+// bf16 that it is rounded to another: of one seed in six that happens within 20 steps.
+TEST_F(ReplicasOnDevice, SlowInSixteenBitsTheyTrainAsOneDevice) {
+  const RowsOfFourClasses rows = rows_of_four_classes(50);
+  const FitOptions options{.epochs = 5, .batch_size = 16};
+  for (const int devices : {2, 8}) {
+    const strategy::Mirrored mirrored({.devices = devices});
+    int close = 0;
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+      const auto adam = [](Model& model) { model.compile({.optimizer = Adam{.learning_rate = 0.01}}); };
+      const TrainedWeights one = trained_by(narrow_model, adam, rows, options, nullptr, seed),
+                           many = trained_by(narrow_model, adam, rows, options, &mirrored, seed);
+      const double apart = trained_distance(one, many);
+      EXPECT_LE(apart, 1e-4);
+      close += apart <= 2e-6;
+    }
+    EXPECT_GE(close, 5) << devices;
   }
 }
 
 class ReplicasOnDeviceSteps : public ReplicasOnDevice {
  protected:
+  void expect_odd_bit_is_named(int64_t audit_steps, const std::vector<std::shared_ptr<Callback>>& callbacks);
   Sequential model_of(const Strategy& strategy, const CompileModel& compile = with_adam,
                       const MakeModel& make = dropping_model) {
     set_seed(3);
@@ -121,25 +133,45 @@ class ReplicasOnDeviceSteps : public ReplicasOnDevice {
 };
 
 TEST_F(ReplicasOnDeviceSteps, HaveEqualBitsBehindEachStep) {
-  const strategy::Mirrored four({.devices = 4});
-  Sequential model = model_of(four);
-  int compared = 0;
-  for (int step = 0; step < 3; ++step) {
-    model.fit(rows.x, rows.y, {.batch_size = 50});
-    for (const Variable& variable : all_of(model)) {
-      ASSERT_TRUE(variable.state()->value.node()->remote()) << variable.path();
-      ASSERT_EQ(variable.state()->value.node()->remote()->device().replicas(), 4u) << variable.path();
-      for (size_t replica = 1; replica < 4; ++replica)
-        EXPECT_EQ(at(variable, replica), at(variable, 0)) << variable.path() << " " << replica;
-      ++compared;
+  for (const auto& make :
+       {MakeModel(dropping_model), MakeModel([] { return normalized_by(true); }), MakeModel(narrow_model)}) {
+    for (const int devices : {2, 8}) {
+      const strategy::Mirrored some({.devices = devices});
+      Sequential model = model_of(some, with_adam, make);
+      int compared = 0;
+      for (int step = 0; step < 3; ++step) {
+        model.fit(rows.x, rows.y, {.batch_size = 50});
+        for (const Variable& variable : all_of(model)) {
+          ASSERT_TRUE(variable.state()->value.node()->remote()) << variable.path();
+          const auto replicas = static_cast<size_t>(devices);
+          ASSERT_EQ(variable.state()->value.node()->remote()->device().replicas(), replicas);
+          for (size_t replica = 1; replica < replicas; ++replica)
+            EXPECT_EQ(at(variable, replica), at(variable, 0)) << variable.path() << " " << replica;
+          ++compared;
+        }
+      }
+      EXPECT_GT(compared, 20);
     }
   }
-  EXPECT_GT(compared, 20);
 }
 
 // A fault of memory, or of a driver, is named behind the step that looks.
+// The last audit, and that before a checkpoint, are made where none is due otherwise; what is odd is not
+// saved.
 TEST_F(ReplicasOnDeviceSteps, AnotherBitOnOneDeviceIsNamed) {
-  const strategy::Mirrored four({.devices = 4, .audit_steps = 1});
+  const std::string folder = fresh_folder("odd-replica") + "/checkpoint";
+  for (const auto& [audit_steps, saves] : {std::pair{1, false}, {1000, false}, {1000, true}}) {
+    SCOPED_TRACE(cat(audit_steps, saves));
+    expect_odd_bit_is_named(audit_steps,
+                            saves ? std::vector<std::shared_ptr<Callback>>{BackupAndRestore({.path = folder})}
+                                  : std::vector<std::shared_ptr<Callback>>{});
+    EXPECT_FALSE(std::filesystem::exists(folder));
+  }
+}
+
+void ReplicasOnDeviceSteps::expect_odd_bit_is_named(int64_t audit_steps,
+                                                    const std::vector<std::shared_ptr<Callback>>& callbacks) {
+  const strategy::Mirrored four({.devices = 4, .audit_steps = audit_steps});
   Sequential model = model_of(four);
   model.fit(rows.x, rows.y, {.batch_size = 50});
   const Variable kernel = model.trainable_variables()[0];
@@ -149,7 +181,7 @@ TEST_F(ReplicasOnDeviceSteps, AnotherBitOnOneDeviceIsNamed) {
   reinterpret_cast<uint32_t*>(const_cast<void*>(static_cast<const void*>(each[2].raw())))[5] ^= 1;
   kernel.state()->value = make_remote(kernel.state()->value.node()->remote()->device().upload_each(each));
   try {
-    model.fit(rows.x, rows.y, {.batch_size = 50});
+    model.fit(rows.x, rows.y, {.epochs = 2, .batch_size = 50, .callbacks = callbacks});
     ADD_FAILURE() << "nothing was said";
   } catch (const RunError& error) {
     EXPECT_EQ(error.rule(), "strategy.audit");

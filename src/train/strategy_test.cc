@@ -115,10 +115,7 @@ TEST(Strategies, InSixteenBitsTheyTrainAsOneDevice) {
     for (const int devices : {2, 3, 4}) {
       SCOPED_TRACE(devices);
       const strategy::Mirrored mirrored({.devices = devices});
-      const double apart = trained_distance(one, trained_by(narrow, compile, rows, options, &mirrored));
-      EXPECT_GT(apart, 0);
-      std::fprintf(stderr, "DIST %d %g\n", devices, apart);
-      EXPECT_LE(apart, 1e-2);
+      EXPECT_LE(trained_distance(one, trained_by(narrow, compile, rows, options, &mirrored)), 2e-6);
     }
   }
 }

@@ -41,6 +41,10 @@ inline RowsOfFourClasses rows_of_four_classes(int64_t count) {
 inline Sequential dropping_model() {
   return Sequential{Dense({.units = 16, .activation = "relu"}), Dropout(0.4), Dense({.units = 4})};
 }
+inline Sequential narrow_model() {
+  return Sequential{Dense({.units = 16, .activation = "relu", .dtype = "mixed_bfloat16"}),
+                    Dense({.units = 4, .dtype = "float32"})};
+}
 inline Sequential normalized_by(bool synchronized) {
   return Sequential{Dense({.units = 16, .use_bias = false}),
                     BatchNormalization({.momentum = 0.9, .synchronized = synchronized}), Dense({.units = 4})};
@@ -50,9 +54,9 @@ using MakeModel = std::function<Sequential()>;
 using CompileModel = std::function<void(Model&)>;
 
 inline TrainedWeights trained_by(const MakeModel& make, const CompileModel& compile,
-                                 const RowsOfFourClasses& rows, FitOptions options,
-                                 const Strategy* strategy) {
-  set_seed(3);
+                                 const RowsOfFourClasses& rows, FitOptions options, const Strategy* strategy,
+                                 uint64_t seed = 3) {
+  set_seed(seed);
   std::optional<Strategy::Scope> scope;
   if (strategy) scope.emplace(strategy->replicas());
   Sequential model = make();

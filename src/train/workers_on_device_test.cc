@@ -49,6 +49,8 @@ std::vector<OfWorkers> of_workers() {
   };
   return {{"dropout", dropping_model, adam},
           {"synchronized", [] { return normalized_by(true); }, adam},
+          {"sixteen bits", narrow_model,
+           [](Model& model) { model.compile({.optimizer = Adam{.learning_rate = 0.01}}); }},
           {"accumulation", dropping_model, [](Model& model) {
              model.compile({.optimizer = SGD{.learning_rate = 0.05, .gradient_accumulation_steps = 3}});
            }}};
