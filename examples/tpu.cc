@@ -21,5 +21,5 @@ int main(int count, char** words) try {
   std::printf("%d replicas on devices of kind %s: loss %.4f, at first %.4f\n", tpu.num_replicas_in_sync(),
               system.kind.c_str(), epochs.back().at("loss"), epochs.front().at("loss"));
 } catch (const Error& error) {
-  return std::fprintf(stderr, "%s\n", error.what()), 1;
+  return std::fprintf(stderr, "%s\n", error.message().c_str()), 1;
 }

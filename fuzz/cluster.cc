@@ -1,5 +1,5 @@
-// Mutated lists of hosts, hostfiles, TF_CONFIGs and environments: refused with a ValueError, or places in
-// their range and names that are read as themselves.
+// Mutated lists of hosts, hostfiles, TF_CONFIGs and environments, of a TPU's host, too: refused with a
+// ValueError, or places in their range and names that are read as themselves.
 #include "dist/cluster.h"
 
 #include <sstream>
@@ -8,6 +8,7 @@
 #include "dist/node_list.h"
 #include "dist/tf_config.h"
 #include "espalier/error.h"
+#include "espalier/tpu.h"
 #include "fuzz/mutate.h"
 
 using namespace espalier;
@@ -59,18 +60,27 @@ bool accept(const std::string& bytes) {
       variables[line.substr(0, sign)] = line.substr(sign + 1);
   }
   if (variables.size() > 1) variables.erase("TF_CONFIG");
+  const Environment environment = [&](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
   const bool place = take([&] {
-    const ResolvedPlace out = resolve([&](const std::string& name) {
-      const auto found = variables.find(name);
-      return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
-    });
+    const ResolvedPlace out = resolve(environment);
     check_place(out.place);
     for (const OtherPlace& other : out.others) {
       if (other.place) check_place(*other.place);
     }
     if (out.warning().empty() != out.others.empty()) throw InternalError("a warning of nothing");
   });
-  return nodes || counts || config || hosts || file || place;
+  const bool tpu = take([&] {
+    const TPUClusterResolver out({.environment = environment});
+    if (out.rank() < 0 || out.rank() >= out.num_workers()) throw InternalError("a worker out of its range");
+    for (const auto& [name, value] : out.variables()) {
+      if (name.find("TPU_") == name.npos || value.empty() || variables.contains(name))
+        throw InternalError("a variable that is none of a TPU's, or was set");
+    }
+  });
+  return nodes || counts || config || hosts || file || place || tpu;
 }
 
 }  // namespace
@@ -93,7 +103,10 @@ int main(int argc, char** argv) {
       "OMPI_MCA_orte_hnp_uri=4096.0;tcp://10.0.0.1,10.0.0.2:34911;tcp6://[fe80::1]:43370\n",
       "JOB_COMPLETION_INDEX=2\nESPALIER_PODS=3\nESPALIER_SERVICE=train-{index}.train\nESPALIER_PORT=7\n"
       "PMI_RANK=2\nPMI_SIZE=3\n",
-      "ESPALIER_RANK=0\nESPALIER_WORLD=2\nESPALIER_COORDINATOR=[fd00::1]:7\nPMIX_RANK=1\n"};
+      "ESPALIER_RANK=0\nESPALIER_WORLD=2\nESPALIER_COORDINATOR=[fd00::1]:7\nPMIX_RANK=1\n",
+      "ESPALIER_RANK=1\nESPALIER_WORLD=4\nESPALIER_HOSTS=t0,t1,t2,t3\nTPU_TOPOLOGY=4x4\n",
+      "ESPALIER_RANK=3\nESPALIER_WORLD=4\nESPALIER_HOSTS=a,b,c,d\nTPU_ACCELERATOR_TYPE=v5litepod-16\n",
+      "TPU_WORKER_HOSTNAMES=t0,t1\nTPU_WORKER_ID=1\nCLOUD_TPU_TASK_ID=0\n"};
   return fuzz::run(argc, argv, "fuzz_cluster", seeds,
                    {"slots=",
                     "#",
@@ -121,6 +134,9 @@ int main(int argc, char** argv) {
                     "\\u0000",
                     "\xff",
                     "SLURM_STEP_NODELIST=",
-                    "PMIX_RANK=0\n"},
+                    "PMIX_RANK=0\n",
+                    "TPU_TOPOLOGY=2x2x64\n",
+                    "TPU_WORKER_ID=-1\n",
+                    "ESPALIER_HOSTS=,"},
                    accept);
 }

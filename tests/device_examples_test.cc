@@ -27,6 +27,9 @@ TEST(DeviceExamples, WithoutADeviceASentenceSaysWhatIsMissing) {
                                   device == "tpu" ? "TPUs" : "GPUs", " was found: pip install")),
               std::string::npos)
         << none.error;
+    if (name == "tpu") {
+      EXPECT_EQ(std::ranges::count(none.error, '\n'), 1) << none.error;
+    }
   }
 }
 

@@ -32,7 +32,7 @@ class RunEvents {
 struct RunContextOptions {
   int threads = 0;  // of a pool of its own, the caller counted, 1 to 1024; 0: the pool of the process
   class Device* device = nullptr;        // what functions run on; null: this CPU. It outlives the context
-  int rank = 0, world = 1;               // of the communicator where there is one, unless world is said
+  int rank = 0, world = 1;               // with world = 1 and a communicator: those of the communicator
   Communicator* communicator = nullptr;  // outlives the context, as `events` does
   RunEvents* events = nullptr;           // a Profiler of the thread comes before it
   uint64_t seed = 0;                     // as set_seed() in a new process

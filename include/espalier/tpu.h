@@ -24,8 +24,8 @@ struct TPUResolverOptions {
   // "": this host's, as libtpu finds it, which asks the cloud's servers what it is part of. "local": the same
   // without asking them. Else the name of this host among TPU_WORKER_HOSTNAMES.
   std::string tpu = "";
-  // Chips along each axis, "4x4", of a TPU of several hosts; "": TPU_TOPOLOGY, or else that of
-  // TPU_ACCELERATOR_TYPE, as far as it is a slice of v5e or v6e, "v5litepod-16".
+  // Chips along each axis, "4x4", of a TPU of several hosts; "": TPU_TOPOLOGY. Where that is not set, the
+  // topology follows from a TPU_ACCELERATOR_TYPE like "v5litepod-16" or "v6e-16", and is unknown otherwise.
   std::string topology = "";
   // Whose devices they are; "xla-cpu" stands in for a TPU where there is none.
   std::string device = "tpu";
@@ -35,8 +35,8 @@ struct TPUResolverOptions {
 // Which host of a TPU this is: TPU_WORKER_ID, or CLOUD_TPU_TASK_ID, of TPU_WORKER_HOSTNAMES. Where they are
 // not set, the place that a launcher gives (`espalier launch --hosts a:1,b:1`, srun and others: one process a
 // host), and libtpu is told of it: TPU_WORKER_HOSTNAMES, TPU_WORKER_ID, CLOUD_TPU_TASK_ID,
-// TPU_PROCESS_ADDRESSES and TPU_PROCESS_PORT (8471), and where the topology is known TPU_PROCESS_BOUNDS and
-// TPU_CHIPS_PER_PROCESS_BOUNDS. One of one without either.
+// TPU_PROCESS_ADDRESSES and TPU_PROCESS_PORT (8471), for "local" TPU_SKIP_MDS_QUERY, and where the topology
+// is known TPU_PROCESS_BOUNDS and TPU_CHIPS_PER_PROCESS_BOUNDS. One of one without either.
 class TPUClusterResolver : public ClusterResolver {
  public:
   // Raises ValueError[tpu.address] for an address, "grpc://10.0.0.2:8470", which is a server of TensorFlow
@@ -57,7 +57,9 @@ class TPUClusterResolver : public ClusterResolver {
   void set_variables() const;
 
  private:
-  void take_launched(const TPUResolverOptions& options);
+  bool take_launched(const TPUResolverOptions& options, std::vector<std::string> hosts,
+                     std::optional<int> number);
+  void tell(const TPUResolverOptions& options, const char* variable, const std::string& value);
   std::string device_, accelerator_;
   std::map<std::string, std::string> variables_;
 };

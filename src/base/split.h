@@ -27,6 +27,15 @@ inline std::vector<std::string> names_at(std::string_view text, char mark) {
   return out;
 }
 
+inline std::string joined(const std::vector<std::string>& names, char mark) {
+  std::string out;
+  for (const std::string& name : names) {
+    if (!out.empty()) out += mark;
+    out += name;
+  }
+  return out;
+}
+
 inline std::string_view without_blanks_around(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);

@@ -79,7 +79,7 @@ void add_device_words(const DevicePlan& plan, std::vector<std::string>& words) {
   for (const std::string& plugin : plan.plugins) words.insert(words.end(), {"--plugin", plugin});
 }
 
-DevicePlan device_of(const DevicePlan& plan, const DistributePlan& distribute) {
+DevicePlan prepare_device(const DevicePlan& plan, const DistributePlan& distribute) {
   DevicePlan out = plan;
   if (distribute.strategy != "tpu") return out;
   if (out.is_cpu()) out.name = "tpu";

@@ -22,9 +22,9 @@ void take_device(const CLI::App& verb, const DevicePlan& flags, DevicePlan& plan
 // --device and --plugin as they name it, behind a command that is suggested; none for this CPU.
 void add_device_words(const DevicePlan& plan, std::vector<std::string>& words);
 
-// Under the strategy "tpu" the device is a TPU's where none is named, and libtpu learns which host of it this
-// is.
-DevicePlan device_of(const DevicePlan& plan, const DistributePlan& distribute);
+// Under the strategy "tpu": the device is a TPU where none but the CPU is named, and the environment tells
+// libtpu which of its hosts this is. Otherwise `plan`. Raises what TPUClusterResolver raises.
+DevicePlan prepare_device(const DevicePlan& plan, const DistributePlan& distribute);
 
 // While it lives, functions that this thread calls run on the device. Raises DeviceError where that cannot be
 // used, StateError[device.begun] where it is, with another share of its memory.

@@ -113,6 +113,27 @@ TEST(PodRuns, SlowSeededFaultsAreNamedAndTheRunGoesOn) {
   expect_faults_are_named("pod-faults", two_hosts);
 }
 
+// A host that is killed is started again with the others, and goes on from the checkpoint.
+TEST(PodRuns, SlowARestartGoesOn) {
+  ESPALIER_NEEDS_PLUGIN();
+  const std::string folder = folder_to_launch("pod-restart"), values = folder + "/values";
+  fs::create_directory(values);
+  const Launched pod = two_hosts(values);
+  const std::string espalier = build_folder() + "/espalier ";
+  const auto train = [&](const std::string& model, const std::string& more) {
+    return cat(espalier, "train ", folder, "/plan.toml --json --model ", folder, "/", model, more, " ",
+               pod.place);
+  };
+  const Outcome whole = call_shell(cat(pod.environment, espalier, pod.launch, " -- ", train("whole", ""))),
+                broken = call_shell(cat(pod.environment, espalier, pod.launch,
+                                        " --chaos kill:1@step7 --restarts 1 -- ",
+                                        train("broken", " --checkpoint-every 2 --resume")));
+  EXPECT_EQ(whole.code, 0) << whole.error;
+  EXPECT_EQ(broken.code, 0) << broken.error;
+  EXPECT_NE(broken.error.find(" ended by signal 9 in step 7 "), std::string::npos) << broken.error;
+  EXPECT_EQ(weights_hash(folder + "/broken"), weights_hash(folder + "/whole"));
+}
+
 // One process with all devices, and one device.
 TEST(PodRuns, SlowHostsTrainAsOneProcess) {
   ESPALIER_NEEDS_PLUGIN();

@@ -520,7 +520,7 @@ void add_evaluate(CLI::App& app) {
   add_threads(*verb);
   verb->footer(kEvaluateExamples);
   verb->callback([run] {
-    const OnDevice device(device_of(run->device, run->distribute));
+    const OnDevice device(prepare_device(run->device, run->distribute));
     by_strategy(run->distribute, {run->data, run->scores, run->baseline.from, run->schema}, [&] {
       run->of_schema = SlicingSchema::read(run->schema, true);
       run->of_schema.fill(run->slicing);

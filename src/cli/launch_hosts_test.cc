@@ -118,14 +118,16 @@ TEST_F(LaunchHosts, EachRankHasItsPlace) {
 
 TEST_F(LaunchHosts, TheEnvironmentGoesAlongAndTheHostsOwnStays) {
   const Outcome run = call_shell(
-      cat("env GIVEN='a \"b\"' HOSTNAME=here SLURM_PROCID=3 ESPALIER_RANK=9 PATH=\"$PATH:/given\" ",
+      cat("env GIVEN='a \"b\"' HOSTNAME=here SLURM_PROCID=3 TPU_WORKER_ID=7 ESPALIER_RANK=9 "
+          "PATH=\"$PATH:/given\" ",
           build_folder(),
           "/espalier launch --hosts a,b --interface lo --agent 'env -i HOSTNAME={host} HOME=/of/{host}' -- ",
-          shell_words("echo $ESPALIER_RANK \"$GIVEN\" $HOSTNAME $HOME ${SLURM_PROCID-none} ${PATH##*:} "
+          shell_words("echo $ESPALIER_RANK \"$GIVEN\" $HOSTNAME $HOME ${SLURM_PROCID-none} "
+                      "${TPU_WORKER_ID-none} ${PATH##*:} "
                       "$ESPALIER_ENGINE_ADDRESS")));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0 a \"b\" a /of/a none /given lo",
-                                                                "1 a \"b\" b /of/b none /given lo"}));
+  EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0 a \"b\" a /of/a none none /given lo",
+                                                                "1 a \"b\" b /of/b none none /given lo"}));
 }
 
 TEST_F(LaunchHosts, OneHostNeedsNoEngine) {

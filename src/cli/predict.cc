@@ -291,7 +291,7 @@ void add_predict(CLI::App& app) {
     run->data = run->inputs[0];
     std::vector<std::string> inputs = run->inputs;
     inputs.push_back(run->rows.schema);
-    const OnDevice device(device_of(run->device, run->distribute));
+    const OnDevice device(prepare_device(run->device, run->distribute));
     by_strategy(run->distribute, inputs, [&] { predict(*run); });
   });
 }

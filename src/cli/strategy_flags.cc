@@ -40,7 +40,7 @@ std::optional<Strategy> strategy_of(const DistributePlan& plan) {
   if (plan.strategy == "tpu") {
     if (plan.devices != 0)
       throw ValueError("distribute.devices", "a TPU trains on all of its chips", "leave --devices out");
-    return strategy::TPU(TPUClusterResolver({.device = device->name()}),
+    return strategy::TPU(TPUClusterResolver({.device = device ? device->name() : "tpu"}),
                          {.first_bucket = first, .bucket = next, .audit_steps = plan.audit_steps});
   }
   if (device && device->replicas() > 1)

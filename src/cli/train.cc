@@ -293,7 +293,7 @@ void train_by(const TrainFlags& flags, const TrainPlan& plan) {
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   if (flags.write_plan) return train_by(flags, plan);
-  const OnDevice device(device_of(plan.device, plan.distribute));
+  const OnDevice device(prepare_device(plan.device, plan.distribute));
   by_strategy(plan.distribute, files_read(flags, plan), [&] {
     if (const auto& replicas = current_replicas()) replicas->describe(plan_facts(plan));
     train_by(flags, plan);

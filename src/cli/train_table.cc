@@ -462,7 +462,8 @@ void train_table(const TableRun& run) {
   // First gates count a class that is known.
   if (two && !positive.known()) {
     next = {"evaluate", plan.model.path, test_path};
-    add_device_words(plan.device, next);
+    // One process on a host of a TPU would begin the whole TPU.
+    if (plan.distribute.strategy != "tpu") add_device_words(plan.device, next);
   }
   run.results.suggest(next);
 }

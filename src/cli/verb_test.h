@@ -71,8 +71,10 @@ struct Outcome {
   std::string output, error;
 };
 inline Outcome call_shell(const std::string& line) {
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string folder = fresh_folder("command-" + name), out = folder + "/out", err = folder + "/err";
+  // Another suite's test of the same name may run beside this one.
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string folder = fresh_folder(cat("command-", test.test_suite_name(), "-", test.name())),
+                    out = folder + "/out", err = folder + "/err";
   const int status = std::system(cat("{ ", line, "; } > ", out, " 2> ", err, " < /dev/null").c_str());
   const auto text = [](const std::string& path) {
     std::stringstream all;

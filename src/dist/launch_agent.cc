@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/split.h"
 #include "comm/control_board.h"
 #include "comm/control_fd.h"
 #include "comm/control_link.h"
@@ -141,9 +142,7 @@ HostRanks::Options LaunchAgent::host_options() const {
   std::string sizes;
   for (const int size : orders_.sizes) sizes += cat(sizes.empty() ? "" : ",", size);
   set("ESPALIER_HOST_SIZES", sizes);
-  std::string names;
-  for (const std::string& name : orders_.hosts) names += cat(names.empty() ? "" : ",", name);
-  set("ESPALIER_HOSTS", names);
+  set("ESPALIER_HOSTS", joined(orders_.hosts, ','));
   char seconds[40];
   std::snprintf(seconds, sizeof seconds, "%g", orders_.stall_after);
   set("ESPALIER_STALL_AFTER", seconds);

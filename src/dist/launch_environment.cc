@@ -40,8 +40,10 @@ constexpr std::string_view kOfThisHost[] = {"HOME",
                                             "WAYLAND_DISPLAY",
                                             "XAUTHORITY",
                                             "DBUS_SESSION_BUS_ADDRESS"};
-// The place of this process in the job of another launcher.
-constexpr std::string_view kOfThisProcess[] = {"SSH_", "XDG_", "SLURM_", "PMI_", "PMIX_", "OMPI_COMM_WORLD_"};
+// The place of this process in the job of another launcher, and of its host in a TPU.
+constexpr std::string_view kOfThisProcess[] = {
+    "SSH_",         "XDG_",         "SLURM_",           "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "TPU_WORKER_",
+    "TPU_PROCESS_", "TPU_VISIBLE_", "CLOUD_TPU_TASK_ID"};
 
 std::string_view variable_name(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 

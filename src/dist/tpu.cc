@@ -31,7 +31,7 @@ std::optional<int> number_of_worker(const Environment& environment) {
   return std::nullopt;
 }
 
-constexpr int kPort = 8471;
+constexpr const char* kPort = "8471";
 
 // Sizes of "4x4" or "2x2x4"; none where it is no topology.
 std::vector<int> axes_of(const std::string& topology) {
@@ -71,9 +71,10 @@ std::optional<std::vector<int>> chips_of_host(const std::vector<int>& axes, int 
   for (const std::vector<int>& host : {std::vector<int>{1, 1, 1}, {2, 2, 1}, {2, 4, 1}}) {
     int count = 1;
     bool goes = true;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      goes = goes && axes[i] % host[i] == 0;
-      count *= axes[i] / host[i];
+    for (size_t i = 0; i < host.size(); ++i) {
+      const int axis = i < axes.size() ? axes[i] : 1;
+      goes = goes && axis % host[i] == 0;
+      count *= axis / host[i];
     }
     if (goes && count == hosts) return host;
   }
@@ -97,21 +98,26 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
                          "\" is the address of a server beside a TPU, an architecture that has "
                          "gone: programs run on the TPU's own host now"),
                      "run the program there, and leave the address out");
+  // A variable that is empty is none.
+  options.environment = [given = options.environment](const std::string& name) {
+    std::optional<std::string> value = given(name);
+    return value && value->empty() ? std::nullopt : value;
+  };
   const std::vector<std::string> hosts =
       names_at(options.environment("TPU_WORKER_HOSTNAMES").value_or(""), ',');
   accelerator_ = options.environment("TPU_ACCELERATOR_TYPE").value_or("");
   std::optional<int> number = number_of_worker(options.environment);
-  if (hosts.empty() && !number && (tpu.empty() || tpu == "local")) take_launched(options);
-  if (num_workers_ > 1) return;
+  const bool named = !tpu.empty() && tpu != "local";
+  if (!named && take_launched(options, hosts, number)) return;
+  if (!named && hosts.size() > 1 && !number)
+    throw ValueError("tpu.worker", cat("TPU_WORKER_HOSTNAMES names ", counted(hosts.size(), "host"),
+                                       ", and TPU_WORKER_ID, which says which of them this is, is not set"));
   if (hosts.empty() && number.value_or(0) > 0)
     throw ValueError("tpu.worker", cat("this is worker ", *number,
                                        " of a TPU of several hosts, and "
                                        "TPU_WORKER_HOSTNAMES, which names them, is not set"));
-  const auto tell = [&](const char* variable, const std::string& value) {
-    if (!options.environment(variable)) variables_[variable] = value;
-  };
-  if (tpu == "local") tell("TPU_SKIP_MDS_QUERY", "1");
-  if (!tpu.empty() && tpu != "local") {
+  if (tpu == "local") tell(options, "TPU_SKIP_MDS_QUERY", "1");
+  if (named) {
     const auto it = std::ranges::find(hosts, tpu);
     if (it == hosts.end())
       throw ValueError("tpu.worker",
@@ -123,8 +129,8 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
       throw ValueError("tpu.worker", cat("\"", shortened(tpu), "\" is worker ", place,
                                          " of TPU_WORKER_HOSTNAMES, and TPU_WORKER_ID says ", *number));
     number = place;
-    tell("TPU_WORKER_ID", cat(*number));
-    tell("CLOUD_TPU_TASK_ID", cat(*number));
+    tell(options, "TPU_WORKER_ID", cat(*number));
+    tell(options, "CLOUD_TPU_TASK_ID", cat(*number));
   }
   num_workers_ = std::max<int>(1, static_cast<int>(hosts.size()));
   rank_ = task_id_ = number.value_or(0);
@@ -137,32 +143,35 @@ TPUClusterResolver::TPUClusterResolver(TPUResolverOptions options, Location at)
   }
 }
 
-// One process a host, which a launcher has started.
-void TPUClusterResolver::take_launched(const TPUResolverOptions& options) {
+// One process a host, which a launcher has started; false where none has started several.
+bool TPUClusterResolver::take_launched(const TPUResolverOptions& options, std::vector<std::string> hosts,
+                                       std::optional<int> number) {
   const ClusterPlace place = resolve(options.environment).place;
-  if (place.world < 2) return;
-  const std::vector<std::string>& hosts = place.hosts;
+  if (place.world < 2) return false;
+  const bool told = !hosts.empty();
+  if (!told) hosts = place.hosts;
   if (std::cmp_not_equal(hosts.size(), place.world))
     throw ValueError("tpu.hosts",
                      cat(place.source, " has started ", place.world, " processes, and ",
                          hosts.empty() ? std::string("does not say on which hosts")
+                         : told        ? cat("TPU_WORKER_HOSTNAMES names ", counted(hosts.size(), "host"))
                                        : cat("names ", counted(hosts.size(), "host")),
                          ": a TPU has one process on each of its hosts"),
                      "espalier launch --hosts a:1,b:1 -- PROGRAM");
-  std::string names, addresses;
-  for (const std::string& host : hosts) {
-    names += cat(names.empty() ? "" : ",", host);
-    addresses += cat(addresses.empty() ? "" : ",", host, ":", kPort);
-  }
-  const auto tell = [&](const char* variable, const std::string& value) {
-    if (!options.environment(variable)) variables_[variable] = value;
-  };
-  tell("TPU_SKIP_MDS_QUERY", "1");
-  tell("TPU_WORKER_HOSTNAMES", names);
-  tell("TPU_WORKER_ID", cat(place.rank));
-  tell("CLOUD_TPU_TASK_ID", cat(place.rank));
-  tell("TPU_PROCESS_ADDRESSES", addresses);
-  tell("TPU_PROCESS_PORT", cat(kPort));
+  if (number.value_or(place.rank) != place.rank)
+    throw ValueError("tpu.worker",
+                     cat("this is process ", place.rank, " of ", place.source, ", and worker ", *number,
+                         " by TPU_WORKER_ID or CLOUD_TPU_TASK_ID"),
+                     "name hosts in the TPU's order, or unset these variables");
+  const std::string port = options.environment("TPU_PROCESS_PORT").value_or(kPort);
+  std::vector<std::string> addresses;
+  for (const std::string& host : hosts) addresses.push_back(cat(host, ":", port));
+  if (options.tpu == "local") tell(options, "TPU_SKIP_MDS_QUERY", "1");
+  tell(options, "TPU_WORKER_HOSTNAMES", joined(hosts, ','));
+  tell(options, "TPU_WORKER_ID", cat(place.rank));
+  tell(options, "CLOUD_TPU_TASK_ID", cat(place.rank));
+  tell(options, "TPU_PROCESS_ADDRESSES", joined(addresses, ','));
+  tell(options, "TPU_PROCESS_PORT", port);
   const std::string topology = options.topology.empty()
                                    ? options.environment("TPU_TOPOLOGY").value_or(topology_of(accelerator_))
                                    : options.topology;
@@ -174,18 +183,28 @@ void TPUClusterResolver::take_launched(const TPUResolverOptions& options) {
                        cat("\"", shortened(topology), "\" is no topology of ", place.world,
                            " hosts of 1, 4 or 8 chips each"),
                        "\"4x4\" is one of four hosts with four chips");
+    axes.resize(host->size(), 1);
     for (size_t i = 0; i < axes.size(); ++i) axes[i] /= (*host)[i];
-    tell("TPU_CHIPS_PER_PROCESS_BOUNDS", bounds_text(*host));
-    tell("TPU_PROCESS_BOUNDS", bounds_text(axes));
+    tell(options, "TPU_CHIPS_PER_PROCESS_BOUNDS", bounds_text(*host));
+    tell(options, "TPU_PROCESS_BOUNDS", bounds_text(axes));
   }
   num_workers_ = place.world;
   rank_ = task_id_ = place.rank;
   spec_["worker"] = hosts;
   master_ = place.coordinator.empty() ? hosts[0] : place.coordinator;
+  return true;
+}
+
+void TPUClusterResolver::tell(const TPUResolverOptions& options, const char* variable,
+                              const std::string& value) {
+  if (!options.environment(variable)) variables_[variable] = value;
 }
 
 void TPUClusterResolver::set_variables() const {
-  for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 0);
+  for (const auto& [name, value] : variables_) {
+    const char* const set = std::getenv(name.c_str());
+    if (!set || !*set) ::setenv(name.c_str(), value.c_str(), 1);
+  }
 }
 
 void connect_to_cluster(const TPUClusterResolver&) {}
@@ -220,8 +239,8 @@ strategy::TPU::TPU(const TPUClusterResolver& resolver, TPUOptions options, Locat
     throw StateError(
         "tpu.pod",
         cat("the TPU has ", counted(static_cast<size_t>(hosts), "host"), ", of which libtpu knows ",
-            client.processes(), ", and this is host ", client.process(), ", and the run has ",
-            counted(static_cast<size_t>(world), "process"), " and this is ", rank,
+            client.processes(), ", and this is host ", client.process(), ", and the run has ", world,
+            world == 1 ? " process" : " processes", ", of which this is number ", rank,
             ": each host has a process, in their order"),
         "espalier launch --hosts a:1,b:1 -- PROGRAM");
   place[0].communicator = std::shared_ptr<Communicator>(worker, &worker->communicator());

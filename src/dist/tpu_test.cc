@@ -103,10 +103,11 @@ TEST(TpuResolver, ALaunchersPlaceIsToldToTheTpu) {
     EXPECT_EQ(resolver.cluster_spec().at("worker"), (std::vector<std::string>{"t0", "t1", "t2", "t3"}));
     return resolver.variables();
   };
-  std::map<std::string, std::string> wanted = {
-      {"TPU_SKIP_MDS_QUERY", "1"},  {"TPU_WORKER_HOSTNAMES", "t0,t1,t2,t3"},
-      {"TPU_WORKER_ID", "2"},       {"CLOUD_TPU_TASK_ID", "2"},
-      {"TPU_PROCESS_PORT", "8471"}, {"TPU_PROCESS_ADDRESSES", "t0:8471,t1:8471,t2:8471,t3:8471"}};
+  std::map<std::string, std::string> wanted = {{"TPU_WORKER_HOSTNAMES", "t0,t1,t2,t3"},
+                                               {"TPU_WORKER_ID", "2"},
+                                               {"CLOUD_TPU_TASK_ID", "2"},
+                                               {"TPU_PROCESS_PORT", "8471"},
+                                               {"TPU_PROCESS_ADDRESSES", "t0:8471,t1:8471,t2:8471,t3:8471"}};
   EXPECT_EQ(variables(""), wanted);
   wanted["TPU_CHIPS_PER_PROCESS_BOUNDS"] = "2,2,1";
   wanted["TPU_PROCESS_BOUNDS"] = "2,2,1";
@@ -123,13 +124,31 @@ TEST(TpuResolver, ALaunchersPlaceIsToldToTheTpu) {
   // What is set already stays.
   launched["TPU_PROCESS_PORT"] = "9000";
   wanted.erase("TPU_PROCESS_PORT");
+  wanted["TPU_PROCESS_ADDRESSES"] = "t0:9000,t1:9000,t2:9000,t3:9000";
   EXPECT_EQ(variables(""), wanted);
   const auto rule = [&](const char* topology) {
     return rule_of(
         [&] { TPUClusterResolver({.topology = topology, .environment = tpu_environment(launched)}); });
   };
-  for (const char* topology : {"4x", "3x5", "4x4x4x4", "8x8", "axb", "0x4"})
+  for (const char* topology : {"8", "4x", "3x5", "4x4x4x4", "8x8", "axb", "0x4"})
     EXPECT_EQ(rule(topology), "tpu.topology");
+  // Of hosts that the environment names, which are as many.
+  launched["TPU_TOPOLOGY"] = launched["TPU_WORKER_ID"] = "";
+  launched["TPU_WORKER_HOSTNAMES"] = "a,b,c,d";
+  wanted.erase("TPU_WORKER_HOSTNAMES");
+  wanted["TPU_PROCESS_ADDRESSES"] = "a:9000,b:9000,c:9000,d:9000";
+  {
+    const TPUClusterResolver resolver({.topology = "2x2", .environment = tpu_environment(launched)});
+    EXPECT_EQ(resolver.rank(), 2);
+    EXPECT_EQ(resolver.variables(), wanted);
+  }
+  launched["TPU_WORKER_ID"] = "1";
+  EXPECT_EQ(rule("2x2"), "tpu.worker");
+  launched["TPU_WORKER_ID"] = "2";
+  EXPECT_EQ(rule("2x2"), "nothing");
+  launched["TPU_WORKER_HOSTNAMES"] = "a,b,c";
+  EXPECT_EQ(rule("2x2"), "tpu.hosts");
+  launched.erase("TPU_WORKER_HOSTNAMES");
   launched["ESPALIER_HOSTS"] = "t0,t1";
   EXPECT_EQ(rule("4x4"), "tpu.hosts");
   launched.erase("ESPALIER_HOSTS");
@@ -142,6 +161,8 @@ TEST(TpuResolver, PlacesThatDifferAreRefused) {
   };
   EXPECT_EQ(rule("", {{"TPU_WORKER_ID", "5"}}), "tpu.worker");
   EXPECT_EQ(rule("", {{"TPU_WORKER_ID", "0"}}), "nothing");
+  EXPECT_EQ(rule("", {{"TPU_WORKER_HOSTNAMES", "a,b"}}), "tpu.worker");
+  EXPECT_EQ(rule("", {{"TPU_WORKER_HOSTNAMES", ""}, {"TPU_WORKER_ID", ""}}), "nothing");
   EXPECT_EQ(rule("a", {{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "1"}}), "tpu.worker");
   EXPECT_EQ(rule("b", {{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "1"}}), "nothing");
 }

@@ -221,12 +221,14 @@ class Exchanges {
           for (const Literal& value : begun[ended]->end()) out.push_back(device_.upload(value));
           got_[ended++].set_value(std::move(out));
         } else {
-          return;
+          break;
         }
       }
     } catch (...) {
-      for (; ended < all_.size(); ++ended) got_[ended].set_exception(std::current_exception());
+      for (size_t i = ended; i < all_.size(); ++i) got_[i].set_exception(std::current_exception());
     }
+    // Those that nobody asks for any more end in their order, too.
+    for (auto& run : begun) run.reset();
   }
 
   const std::vector<ExchangeHere>& all_;

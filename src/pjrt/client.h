@@ -49,8 +49,8 @@ class Client final : public std::enable_shared_from_this<Client> {
   // how many they are.
   int process() const { return process_; }
   int processes() const { return processes_; }
-  // Those of all processes as one: the members are this one's. They run programs that all processes run, in
-  // one order. Of one process it is that of all its devices.
+  // One device that stands for the devices of all processes; its members are those of this process. Each
+  // process runs the same programs on it in the same order. With one process: the device of all its devices.
   DevicePtr everywhere();
   // Until no run of any of its devices is under way.
   void wait_for_runs();

@@ -100,7 +100,7 @@ void ClientDevice::count(int64_t Counters::*what, int64_t by) {
     const std::lock_guard<std::mutex> lock(mutex_);
     counters_.*what += by;
   }
-  if (replicas() == 1) return;
+  if (device_) return;
   for (ClientDevice* const member : members_) member->count(what, by);
 }
 
@@ -109,7 +109,7 @@ void ClientDevice::count_of(size_t replica, int64_t Counters::*what, int64_t by)
     const std::lock_guard<std::mutex> lock(mutex_);
     counters_.*what += by;
   }
-  if (replicas() > 1) members_[replica]->count(what, by);
+  if (!device_) members_[replica]->count(what, by);
 }
 
 void ClientDevice::count_bytes(int64_t by) {
@@ -127,7 +127,7 @@ Counters ClientDevice::counters() const {
 }
 
 DeviceMemory ClientDevice::memory() const {
-  if (replicas() > 1) return members_[0]->memory();
+  if (!device_) return members_[0]->memory();
   DeviceMemoryStats stats;
   stats.device = device_;
   try {

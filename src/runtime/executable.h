@@ -47,7 +47,8 @@ std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph,
 void run(const Executable& executable, std::span<const ArrayView> inputs,
          std::span<const MutableArrayView> outputs, const RunContext& context = RunContext::current());
 // A run in two parts, up to where its first collective is waited for, and the rest: meanwhile the caller may
-// begin others, or compute. Parts of several runs end in the order in which they began, as collectives do.
+// begin others, or compute. Several end in the order in which they began, as collectives do. Of its steps
+// neither a profiler nor the context's events are told.
 class BegunRun {
  public:
   // The first part, or all of it where no collective begins apart. `executable` and `context` outlive this.

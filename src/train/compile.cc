@@ -322,7 +322,7 @@ void Model::compile(ModelOptions options, Location at) {
   if (training.options.logical_shards > 0 && training.replicas && training.replicas->together())
     throw UnsupportedError("tpu.shards",
                            "logical shards are not dealt out to the devices of a TPU of several hosts",
-                           "leave out logical_shards");
+                           "leave out logical_shards, or --deterministic");
   if (training.options.logical_shards > 0 && training.replicas && training.replicas->rounds_gradients())
     throw ValueError("model.compress",
                      "logical shards give the bits of one device, and gradients that travel in bf16 others",

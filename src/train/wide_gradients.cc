@@ -1,33 +1,17 @@
 #include "train/wide_gradients.h"
 
+#include "ir/attribute_reader.h"
 #include "ir/builder.h"
 #include "ops/dot_general.h"
+#include "ops/reducer.h"
 #include "ops/registry.h"
 
 namespace espalier {
 namespace {
 
-// Of a reduction, an attribute struct of another file: the word for how it combines.
-struct ReducerReader final : FieldVisitor {
-  std::string_view reducer;
-  void field(const char*, bool&) override {}
-  void field(const char*, int64_t&) override {}
-  void field(const char*, double&) override {}
-  void field(const char*, std::string&) override {}
-  void field(const char*, Dims&) override {}
-  void field(const char*, DType&) override {}
-  void field(const char*, TensorType&) override {}
-  void field(const char*, Literal&) override {}
-  void word(const char*, int& value, std::span<const char* const> words) override {
-    reducer = words[static_cast<size_t>(value)];
-  }
-};
-
 bool is_sum(const Node& node) {
-  if (node.op != &op_reduce) return false;
-  ReducerReader reader;
-  const_cast<Attributes&>(*node.attributes).fields(reader);
-  return reader.reducer == "sum";
+  return node.op == &op_reduce &&
+         read_integer(node.attributes.get(), "reducer") == static_cast<int64_t>(Reducer::kSum);
 }
 bool moves_elements(const Node& node) { return node.op == &op_transpose || node.op == &op_reshape; }
 
@@ -101,7 +85,7 @@ Rewrite widen_gradients() {
   const auto run = [](const TracedGraph& program, bool) {
     TracedGraph out = program;
     if (Widening widening(program); widening.any()) out.graph = widening.run();
-    // rewrite() keeps them.
+    // rewrite() adds what `program` has of both.
     out.observations.clear();
     out.gradients.clear();
     return Rewritten{std::move(out), {}};

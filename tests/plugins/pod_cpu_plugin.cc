@@ -75,9 +75,10 @@ const char* folder() { return std::getenv("ESPALIER_POD_FOLDER"); }
 
 AbiError* create(ClientCreate* a) {
   const std::lock_guard lock(shared().mutex);
-  if (folder()) {
-    const std::string_view hosts = std::getenv("TPU_WORKER_HOSTNAMES");
-    entered = std::atoi(std::getenv("TPU_WORKER_ID"));
+  const char *const names = std::getenv("TPU_WORKER_HOSTNAMES"), *const own = std::getenv("TPU_WORKER_ID");
+  if (folder() && names && own) {
+    const std::string_view hosts = names;
+    entered = std::atoi(own);
     processes = 1 + static_cast<int>(std::ranges::count(hosts, ','));
   }
   if (!shared().real) {
@@ -175,9 +176,10 @@ AbiError* execute_with_processes(LoadedExecute* a) {
   Shared& all = shared();
   const std::lock_guard lock(all.mutex);
   const auto file = [](int process, int64_t round) {
-    const char* const job = std::getenv("ESPALIER_JOB");
-    return fs::path(folder()) /
-           (std::string(job ? job : "") + "." + std::to_string(process) + "." + std::to_string(round));
+    std::string name;
+    for (const char* variable : {"ESPALIER_JOB", "ESPALIER_RESTART"})
+      if (const char* const value = std::getenv(variable)) name += value + std::string(".");
+    return fs::path(folder()) / (name + std::to_string(process) + "." + std::to_string(round));
   };
   const fs::path own = file(entered, all.rounds), half = own.string() + ".half";
   {
@@ -230,7 +232,7 @@ AbiError* execute_with_processes(LoadedExecute* a) {
 
 AbiError* execute(LoadedExecute* a) {
   Shared& all = shared();
-  if (a->device_count != all.each) return on_all(*a);
+  if (a->device_count != all.each || processes == 1) return on_all(*a);
   if (folder()) return execute_with_processes(a);
   std::unique_lock lock(all.mutex);
   if (!all.round) all.round = new Round(static_cast<size_t>(processes));
