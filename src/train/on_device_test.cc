@@ -43,6 +43,7 @@ constexpr NotOnDevice kNotOnDevice[] = {
     {"Strategies.WorkersTrainAsMirroredBitForBit", kReplicas},
     {"StrategyFailures.AStepThatIsNotFiniteOnOneDeviceChangesNothing", kReplicas},
     {"FeaturesOnDevice.*", kOwn},
+    {"Pods.*", kOwn},
     {"RowsOnDevice.*", kOwn},
     {"TrainOnDevice.*", kOwn},
     {"TrainingFences.AStepThatFailsChangesNothing", kLate},
