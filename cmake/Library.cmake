@@ -47,16 +47,31 @@ set(cli_main ${cli_files})
 list(FILTER cli_main INCLUDE REGEX "/src/cli/main\\.cc$")
 list(REMOVE_ITEM cli_files ${cli_main} "")
 
+# The heaviest headers of every verb, compiled once for all parts of the room.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/cli_pch.cc CONTENT "// Carrier of the precompiled header.\n")
+# Verbs wait for the library; their own code is mostly text.
+set(cli_flags ${ESPALIER_PCH_FLAGS} $<$<CONFIG:Release>:-O1>)
+add_library(cli_pch OBJECT ${CMAKE_BINARY_DIR}/generated/cli_pch.cc)
+target_link_libraries(cli_pch PRIVATE espalier_private)
+target_precompile_headers(cli_pch PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
+target_compile_options(cli_pch PRIVATE ${cli_flags})
+
+# espalier_cli_library(<name> <source>...): sources of the room, to be linked into whoever calls them.
+function(espalier_cli_library name)
+  add_library(${name} OBJECT ${ARGN})
+  target_link_libraries(${name} PRIVATE espalier_private)
+  target_precompile_headers(${name} REUSE_FROM cli_pch)
+  target_compile_options(${name} PRIVATE ${cli_flags})
+  espalier_unity(${name})
+endfunction()
+
 # Takes the files of these names out of cli_files into a library of their own.
 macro(espalier_cli_part name names)
   set(part ${cli_files})
   list(FILTER part INCLUDE REGEX "/src/cli/(${names})\\.cc$")
   list(REMOVE_ITEM cli_files ${part} "")
   if(part)
-    add_library(${name} OBJECT ${part})
-    target_link_libraries(${name} PRIVATE espalier_private)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    espalier_unity(${name})
+    espalier_cli_library(${name} ${part})
   endif()
 endmacro()
 # Plans know no flags, and what reads files of scores knows no models, so that their fuzzers are built without
@@ -66,13 +81,7 @@ espalier_cli_part(espalier_scores "common|missing_flag|near_files|read_scores|re
 
 # The verbs are objects of their own, so that tests of the room cli can call them.
 if(cli_files)
-  add_library(espalier_cli OBJECT ${cli_files})
-  target_link_libraries(espalier_cli PRIVATE espalier_private)
-  # The heaviest headers of every verb, compiled once.
-  target_precompile_headers(espalier_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
-  # Verbs wait for the library; their own code is mostly text.
-  target_compile_options(espalier_cli PRIVATE ${ESPALIER_PCH_FLAGS} $<$<CONFIG:Release>:-O1>)
-  espalier_unity(espalier_cli)
+  espalier_cli_library(espalier_cli ${cli_files})
 endif()
 
 # espalier_program(<target> <source>...): an executable with access to everything.
