@@ -355,7 +355,9 @@ std::vector<Tensor> Model::Training::Sharded::run(const BatchRows& batch) const 
   } else if (replicas->many() && replicas->of_device()) {
     parts = run_together(cut);
   } else if (replicas->workers() > 1) {
-    if (!signature_) prepare(cut);
+    // A worker that runs no shard of this batch takes part in the exchange all the same, by the signature
+    // that the others have: a layer may have been frozen since its last trace.
+    if (!signature_ || owned(cut, replicas->first()).empty()) prepare(cut);
     parts = gathered(run_owned(cut, replicas->first()), cut);
   } else {
     prepare(cut);

@@ -1,4 +1,6 @@
 // Runs of workers that are shorter, or have fewer rows, than others.
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "base/scratch_test.h"
@@ -89,6 +91,27 @@ TEST(StrategyEdges, AModelOfBatchesSmallerThanTheWorkersIsMadeOfRows) {
     model.save(folder);
   });
   for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+// The last batch of each epoch is one row, of which the second worker has none.
+TEST(StrategyEdges, ALayerIsFrozenBeforeABatchOfWhichAWorkerHasNoShard) {
+  const auto trained = [](const Strategy* workers) {
+    set_seed(1);
+    std::optional<Strategy::Scope> scope;
+    if (workers) scope.emplace(workers->replicas());
+    const EdgeRows rows;
+    Sequential model{Dense({.units = 5, .activation = "relu"}), Dense({.units = 4})};
+    model.compile({.optimizer = Adam{.learning_rate = 0.1}, .logical_shards = 2});
+    const auto freezes = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+      if (step == 1) model.variables()[0].set_trainable(false);
+    }});
+    model.fit(rows.x, rows.y, {.epochs = 2, .batch_size = 8, .callbacks = {freezes}});
+    std::vector<std::vector<float>> weights;
+    for (const Variable& variable : model.variables()) weights.push_back(variable.read().to_vector<float>());
+    return weights;
+  };
+  const auto one = trained(nullptr);
+  on_each_worker(2, [&](const Strategy& workers) { EXPECT_EQ(trained(&workers), one); });
 }
 
 }  // namespace
