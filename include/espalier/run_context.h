@@ -44,7 +44,7 @@ struct RunContextOptions {
 // An argument of every run: kernels, reference bodies and the interpreter see the one that their run was
 // given. Two models that train in two contexts on two threads share nothing: each has its own threads, seed,
 // default generator and layer names. Neither copied nor moved; it outlives its scopes and its runs. Any
-// number of threads may run in one.
+// number of threads may run in one. Its end waits for an element that Dataset::prefetch is making in it.
 class RunContext {
  public:
   // Raises ValueError[context.threads] for a number of threads outside of 0 to 1024, [context.rank] unless
@@ -69,6 +69,8 @@ class RunContext {
   RunEvents* const events;
   const uint64_t seed;  // it began with; set_seed() and seed() are of the room nn
   const uint64_t id;    // those that share their parts have one, and no other context of this process
+
+  const std::shared_ptr<class ContextAhead> ahead;  // for threads that work in it between calls
 
   // What a room above the base keeps in a context: made by `make` when it is asked for first, destroyed with
   // the context. Thread-safe.

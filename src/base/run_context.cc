@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/context_ahead.h"
 #include "base/format.h"
 #include "base/thread_pool.h"
 
@@ -34,6 +35,7 @@ RunContext::RunContext(RunContextOptions options, Location at)
       events(options.events),
       seed(options.shares ? options.shares->seed : options.seed),
       id(options.shares ? options.shares->id : ++contexts),
+      ahead(std::make_shared<ContextAhead>(*this)),
       shares_(options.shares && options.shares->shares_ ? options.shares->shares_ : options.shares) {
   const CallScope scope(at);
   if (rank < 0 || rank >= world) {
@@ -42,7 +44,7 @@ RunContext::RunContext(RunContextOptions options, Location at)
   }
 }
 
-RunContext::~RunContext() = default;
+RunContext::~RunContext() { ahead->end(); }
 
 const RunContext& RunContext::current() {
   if (context_of_thread) return *context_of_thread;

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/context_ahead.h"
 #include "base/thread_pool.h"
 #include "data/dataset_node.h"
 #include "espalier/run_context.h"
@@ -26,6 +27,7 @@ class Prefetch final : public ElementIterator {
   }
 
   bool next(Tensors& element) override {
+    work_in(RunContext::current().ahead);
     if (!thread_.joinable()) start();
     std::unique_lock hold(mutex_);
     changed_.wait(hold, [this] { return !ready_.empty() || ended_; });
@@ -59,20 +61,42 @@ class Prefetch final : public ElementIterator {
     place_ = {};
     if (seeks_) input_->save(place_);
     try {
-      thread_ = std::thread([this, &context = RunContext::current()] {
-        const RunScope scope(context);
-        fetch();
-      });
+      thread_ = std::thread([this] { fetch(); });
     } catch (const std::system_error& error) {
       throw IoError("prefetch.thread", cat("the system gives no thread: ", error.what()));
     }
+  }
+
+  // Elements are made in the context of the last call of next(), as they would be by the call itself.
+  void work_in(const std::shared_ptr<ContextAhead>& context) {
+    {
+      const std::lock_guard hold(mutex_);
+      if (context_ == context) return;
+      context_ = context;
+    }
+    changed_.notify_all();
+  }
+
+  // Where that context has ended, it waits for a call in another.
+  bool make(Tensors& element) {
+    std::shared_ptr<ContextAhead> ahead;
+    const RunContext* context = nullptr;
+    {
+      std::unique_lock hold(mutex_);
+      changed_.wait(hold, [&] { return stopped_ || (context = (ahead = context_)->enter()); });
+      if (!context) return false;
+    }
+    const std::unique_ptr<ContextAhead, void (*)(ContextAhead*)> inside(
+        ahead.get(), [](ContextAhead* left) { left->leave(); });
+    const RunScope scope(*context);
+    return input_->next(element);
   }
 
   void fetch() {
     const BackgroundWork beside;
     std::exception_ptr error;
     try {
-      for (Ready ready; input_->next(ready.element); ready = {}) {
+      for (Ready ready; make(ready.element); ready = {}) {
         if (seeks_) input_->save(ready.behind);
         std::unique_lock hold(mutex_);
         changed_.wait(hold, [this] { return ready_.size() < count_ || stopped_; });
@@ -96,6 +120,7 @@ class Prefetch final : public ElementIterator {
   DatasetCursor place_;  // behind what next() has given
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::shared_ptr<ContextAhead> context_;
   std::deque<Ready> ready_;
   std::exception_ptr error_;
   bool ended_ = false, stopped_ = false;

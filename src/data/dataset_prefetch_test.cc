@@ -1,9 +1,12 @@
 #include <atomic>
+#include <optional>
 #include <thread>
 
+#include "base/format.h"
 #include "base/rule_of_test.h"
 #include "base/thread_pool.h"
 #include "data/dataset_pipelines_test.h"
+#include "espalier/run_context.h"
 #include "espalier/threads.h"
 
 namespace espalier {
@@ -61,6 +64,56 @@ bool comes_true(const F& f) {
     std::this_thread::yield();
   }
   return true;
+}
+
+// Elements that hold the id of the context they were made in.
+Dataset contexts_of_elements() {
+  return dataset_prefetch_rows(20)
+      .map([](const Tensor&) { return Tensor::scalar(static_cast<int64_t>(RunContext::current().id)); })
+      .prefetch(1);
+}
+
+TEST(DatasetPrefetch, AnIteratorOutlivesTheContextOfItsFirstCall) {
+  for (const Dataset& data : {contexts_of_elements(), contexts_of_elements().prefetch(2)}) {
+    SCOPED_TRACE(cat(data));
+    DatasetIterator iterator(data, 0), dropped(data, 0);
+    std::optional<RunContext> context(std::in_place);
+    const auto first = static_cast<int64_t>(context->id);
+    {
+      const RunScope scope(*context);
+      dropped.next();
+      EXPECT_EQ(iterator.next()->at(0).item<int64_t>(), first);
+    }
+    context.reset();
+    int64_t last = 0;
+    for (int i = 1; i < 20; ++i) last = iterator.next()->at(0).item<int64_t>();
+    EXPECT_EQ(last, static_cast<int64_t>(RunContext::current().id));
+    EXPECT_FALSE(iterator.next());
+  }
+}
+
+TEST(DatasetPrefetch, AContextEndsBetweenElements) {
+  std::atomic<bool> begun{false}, ends{false}, ended{false};
+  const Dataset data = dataset_prefetch_rows(20)
+                           .map([&](const Tensor& x) {
+                             if (x.item<int32_t>() != 1) return x;
+                             begun = true;
+                             EXPECT_TRUE(comes_true([&] { return ends.load(); }));
+                             std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                             EXPECT_FALSE(ended);
+                             return x;
+                           })
+                           .prefetch(1);
+  DatasetIterator iterator(data, 0);
+  {
+    const RunContext context;
+    const RunScope scope(context);
+    iterator.next();
+    EXPECT_TRUE(comes_true([&] { return begun.load(); }));
+    ends = true;
+  }
+  ended = true;
+  for (int32_t i = 1; i < 20; ++i) EXPECT_EQ(iterator.next()->at(0).item<int32_t>(), i);
 }
 
 // A map waits in the midst of its work until two threads meet in a job of the caller.

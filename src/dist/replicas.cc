@@ -23,11 +23,11 @@ thread_local std::shared_ptr<Replicas> innermost_replicas;
 }  // namespace
 
 Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps)
-    : workers_(workers),
+    : several_(places.at(0).device),
+      workers_(workers),
       combine_(options),
       audit_steps_(audit_steps),
-      worker_(places.at(0).worker),
-      several_(places[0].device) {
+      worker_(places[0].worker) {
   const RunContext& current = RunContext::current();
   if (!several_ && current.device && current.device->replicas() > 1 && places[0].communicator)
     throw UnsupportedError("device.strategy",

@@ -139,13 +139,13 @@ class Replicas {
                                    std::span<const std::vector<Tensor>> arguments) const;
 
   std::vector<std::shared_ptr<Communicator>> communicators_;
+  const std::shared_ptr<Device> several_;  // whose replicas these are; null: this CPU's
   std::vector<std::unique_ptr<RunContext>> contexts_;
   const bool workers_;
   CombineOptions combine_;
   const int64_t audit_steps_;
   int first_ = 0, count_ = 0;
   const std::shared_ptr<Worker> worker_;
-  const std::shared_ptr<Device> several_;  // whose replicas these are; null: this CPU's
   // An argument of the run before, and its values where they are small: equal ones are there.
   struct Kept {
     std::vector<Literal> values = {};
