@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/idle.h"
+#include "base/made_once.h"
 #include "base/rank_stage.h"
 #include "base/shortest.h"
 #include "eager/shares.h"
@@ -28,48 +29,41 @@ namespace {
 struct Part {
   TracedGraph program;
   std::shared_ptr<const Executable> executable;
+  std::vector<std::string> collectives;
 };
 
+// What is compiled of it is made when it is first asked for, outside of the function's lock: a compilation
+// may take minutes, and calls of other programs do not wait for it.
 struct Plan {
   std::vector<TensorType> signature;
   Structures structures;
   uint64_t context = 0;
-  TracedGraph program;  // before passes
-  std::shared_ptr<const Executable> executable;
-  std::vector<Part> parts;  // of so many replicas as called it last
-  std::vector<std::string> collectives;
-  std::vector<Alias> aliases;  // of the program, where a device has run it
+  TracedGraph program;         // before passes
+  std::vector<Alias> aliases;  // of the program, for devices
+  MadeOnce<Executable> executable;
+
   struct OnDevice {
-    const Device* device = nullptr;
-    MatmulPrecision precision = {};
-    int rank = 0, world = 1;
-    std::shared_ptr<const DeviceProgram> program = {};
+    explicit OnDevice(const RunContext& run) : device(run.device), rank(run.rank), world(run.world) {}
+    const Device* const device;
+    const MatmulPrecision precision = matmul_precision();
+    const int rank, world;
+    MadeOnce<DeviceProgram> program;
+
+    bool is_of(const RunContext& run) const {
+      return device == run.device && precision == matmul_precision() && rank == run.rank &&
+             world == run.world;
+    }
   };
-  std::vector<OnDevice> on_devices;  // that have called it
-  int calls = 0;
-  bool updates_are_equal = false;  // on all replicas: checked once
+  // Behind the function's lock, as what follows.
+  std::list<OnDevice> on_devices;                      // that have called it
+  std::vector<std::shared_ptr<MadeOnce<Part>>> parts;  // of so many replicas as called it last
+  bool checked = false;                                // that the function captures nothing that changes
+  bool updates_are_equal = false;                      // on all replicas: checked once
 
   void check_updates() {
     if (updates_are_equal) return;
     require_equal_updates(program);
     updates_are_equal = true;
-  }
-
-  // Made when it is first asked for.
-  const Part& part(size_t replica, UpdateOwners& owners) {
-    if (parts.size() != owners.replicas()) parts.assign(owners.replicas(), {});
-    Part& out = parts[replica];
-    if (out.executable) return out;
-    check_updates();
-    owners.add(program);
-    collectives = collectives_of(*program.graph);
-    std::vector<size_t> own;
-    for (size_t i = 0; i < program.updated.size(); ++i) {
-      if (owners.of(program.updated[i]) == replica) own.push_back(i);
-    }
-    out.program = with_updates(program, own);
-    out.executable = compile(optimize(out.program.graph));
-    return out;
   }
 
   bool takes(std::span<const Tensor> arguments, const RunContext& run) const {
@@ -109,7 +103,10 @@ struct RunLists {
 // What one call needs at a time: the plan it ran last, and its lists.
 struct CallState {
   std::shared_ptr<Plan> plan;
-  bool settled = false;  // only the arguments may still ask for another plan
+  bool settled = false;                          // only the arguments may still ask for another plan
+  std::shared_ptr<const Executable> executable;  // the plan's, where it was asked for
+  const Plan::OnDevice* place = nullptr;         // of the plan, where it ran last
+  std::shared_ptr<const DeviceProgram> there;    // its program
   RunLists lists;
 };
 
@@ -318,13 +315,14 @@ struct TracedFunction::Impl {
   Body body;  // empty where the trace is its owner's
   Tracer tracer;
   FunctionOptions options;
-  std::mutex mutex;
+  std::mutex tracing_mutex;  // held while the body runs, which one thread does at a time
   std::atomic<std::thread::id> tracing;
+  std::optional<Structures> traced;        // of the last trace
+  std::mutex mutex;                        // of what follows; nothing takes long behind it
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
   Idle<CallState> calls;
   size_t traces = 0;
-  std::optional<Structures> traced;  // of the last trace
-  UpdateOwners owners{1};            // the same for all plans, whatever rows each is for
+  UpdateOwners owners{1};  // the same for all plans, whatever rows each is for
   // Where replicas put new values while the ones before are read: the memory of those before them.
   std::map<const VariableState*, std::pair<Buffer, size_t>> spare;
   Buffer take_spare(const VariableState& variable) {
@@ -332,7 +330,7 @@ struct TracedFunction::Impl {
     return bytes == variable.type.bytes() ? buffer : Buffer();
   }
 
-  // While the body runs on this thread, whose lock is held.
+  // While the body runs on this thread, which holds tracing_mutex.
   struct Inside {
     explicit Inside(Impl& impl) : impl(impl) { impl.tracing = std::this_thread::get_id(); }
     ~Inside() { impl.tracing = std::thread::id(); }
@@ -350,23 +348,57 @@ struct TracedFunction::Impl {
     return tracer(types, again, after);
   }
 
-  std::shared_ptr<const DeviceProgram> on_device(Plan& plan, const RunContext& context) {
+  // Gives `call` the program of its plan for the context's device.
+  void find_program(CallState& call, const RunContext& context) {
+    if (call.there && call.place->is_of(context)) return;
+    Plan& plan = *call.plan;
     Device& device = *context.device;
-    const std::lock_guard lock(mutex);
-    for (const Plan::OnDevice& known : plan.on_devices) {
-      if (known.device == &device && known.precision == matmul_precision() && known.rank == context.rank &&
-          known.world == context.world)
-        return known.program;
+    Plan::OnDevice* place = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      const auto it = std::ranges::find_if(plan.on_devices,
+                                           [&](const Plan::OnDevice& known) { return known.is_of(context); });
+      place = it != plan.on_devices.end() ? &*it : &plan.on_devices.emplace_back(context);
     }
-    if (plan.on_devices.empty()) plan.aliases = aliases_of(plan.program);
-    const auto graph = optimize(plan.program.graph);
-    // Devices of several processes that run one program meet in it.
-    const bool staged =
-        context.communicator && context.world > 1 && device.world() == 1 && meets_processes(*graph);
-    plan.on_devices.push_back({&device, matmul_precision(), context.rank, context.world,
-                               staged ? compile_in_stages(*graph, plan.aliases, device, context.rank)
-                                      : device.compile(*graph, plan.aliases)});
-    return plan.on_devices.back().program;
+    call.there = place->program.get([&] {
+      const auto graph = optimize(plan.program.graph);
+      // Devices of several processes that run one program meet in it.
+      const bool staged =
+          context.communicator && context.world > 1 && device.world() == 1 && meets_processes(*graph);
+      return staged ? compile_in_stages(*graph, plan.aliases, device, context.rank)
+                    : device.compile(*graph, plan.aliases);
+    });
+    call.place = place;
+  }
+
+  // The plan's part for one of so many replicas.
+  std::shared_ptr<const Part> part(Plan& plan, size_t replica, size_t replicas) {
+    std::shared_ptr<MadeOnce<Part>> out;
+    {
+      const std::lock_guard lock(mutex);
+      if (plan.parts.size() != replicas) {
+        plan.parts.clear();
+        for (size_t i = 0; i < replicas; ++i) plan.parts.push_back(std::make_shared<MadeOnce<Part>>());
+      }
+      out = plan.parts[replica];
+    }
+    return out->get([&] {
+      std::vector<size_t> own;
+      {
+        const std::lock_guard lock(mutex);
+        plan.check_updates();
+        if (owners.replicas() != replicas) owners = UpdateOwners(replicas);
+        owners.add(plan.program);
+        for (size_t i = 0; i < plan.program.updated.size(); ++i) {
+          if (owners.of(plan.program.updated[i]) == replica) own.push_back(i);
+        }
+      }
+      const auto made = std::make_shared<Part>();
+      made->program = with_updates(plan.program, own);
+      made->executable = compile(optimize(made->program.graph));
+      made->collectives = collectives_of(*plan.program.graph);
+      return made;
+    });
   }
 
   bool traced_before(const RunContext& context) const { return traced && traced->hold(context); }
@@ -376,41 +408,70 @@ struct TracedFunction::Impl {
     plan->context = trace_context();
     for (const Tensor& argument : arguments) plan->signature.push_back(argument.type());
     plan->program = traced_graph(plan->signature, traced_before(context));
+    plan->aliases = aliases_of(plan->program);
     traced = plan->structures = plan->program.structures;
     return plan;
   }
 
-  // Gives `call` the plan for these arguments.
-  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context,
-                 bool whole = true) {
-    if (call.settled && (!whole || call.plan->executable) && call.plan->takes(arguments, context)) return;
-    const RankStage::During tracing(Stage::kTrace);
+  struct Found {
+    std::shared_ptr<Plan> plan;
+    bool checked = false;
+  };
+  // Its plan is null where there is none.
+  Found known_plan(std::span<const Tensor> arguments, const RunContext& context) {
     const std::lock_guard lock(mutex);
     const auto it = std::ranges::find_if(
         plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments, context); });
-    if (it == plans.end()) {
-      const std::shared_ptr<Plan> plan = trace(arguments, context);
-      plans.push_front(plan);
+    if (it == plans.end()) return {};
+    plans.splice(plans.begin(), plans, it);
+    return {plans.front(), plans.front()->checked};
+  }
+
+  // One that is new, or not checked yet.
+  Found traced_plan(std::span<const Tensor> arguments, const RunContext& context) {
+    const std::lock_guard one(tracing_mutex);
+    // Another thread may have traced it meanwhile.
+    Found out = known_plan(arguments, context);
+    if (!out.plan) {
+      out = {trace(arguments, context), !options.check_captures};
+      const std::lock_guard lock(mutex);
+      out.plan->checked = out.checked;
+      plans.push_front(out.plan);
       ++traces;
       if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
-    } else {
-      plans.splice(plans.begin(), plans, it);
-    }
-    Plan& plan = *plans.front();
-    if (whole && !plan.executable) plan.executable = compile(optimize(plan.program.graph));
-    if (plan.calls == 1 && options.check_captures) {
+    } else if (!out.checked) {
       const auto again = trace(arguments, context);
-      const Graph &before = *plan.program.graph, &now = *again->program.graph;
+      const Graph &before = *out.plan->program.graph, &now = *again->program.graph;
       if (now.content_hash() != before.content_hash()) {
         throw StateError("function.capture",
                          cat("\"", options.name,
                              "\" captured a C++ value that has changed: ", first_difference(before, now)),
                          "pass it as an argument, or keep it in a Variable");
       }
+      const std::lock_guard lock(mutex);
+      out.plan->checked = out.checked = true;
     }
-    plan.calls = std::min(plan.calls + 1, 2);
-    call.plan = plans.front();
-    call.settled = plan.calls == 2;
+    return out;
+  }
+
+  // Gives `call` the plan for these arguments.
+  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context,
+                 bool whole = true) {
+    if (call.settled && (!whole || call.executable) && call.plan->takes(arguments, context)) return;
+    const RankStage::During tracing(Stage::kTrace);
+    Found found = known_plan(arguments, context);
+    if (!found.checked) found = traced_plan(arguments, context);
+    if (call.plan != found.plan) {
+      call.executable = nullptr;
+      call.place = nullptr;
+      call.there = nullptr;
+    }
+    call.plan = std::move(found.plan);
+    call.settled = found.checked;
+    if (whole) {
+      const auto make = [&] { return compile(optimize(call.plan->program.graph)); };
+      call.executable = call.plan->executable.get(make);
+    }
   }
 };
 
@@ -462,11 +523,11 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   if (is_recorded(Sink::current())) {
     results = call_recorded(plan.program, impl_->options.name, arguments, context.device);
   } else if (context.device) {
-    const auto executable = impl_->on_device(*state->plan, context);
+    impl_->find_program(*state, context);
     results =
-        replay_on_device(plan.program, plan.aliases, *executable, *context.device, state->lists, arguments);
+        replay_on_device(plan.program, plan.aliases, *state->there, *context.device, state->lists, arguments);
   } else {
-    results = replay(plan.program, *plan.executable, state->lists, arguments, context);
+    results = replay(plan.program, *state->executable, state->lists, arguments, context);
     keep_next(plan.program, state->lists);
   }
   impl_->calls.give(std::move(state));
@@ -495,7 +556,7 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
   }
   struct Replica {
     CallState state;
-    const Part* part = nullptr;
+    std::shared_ptr<const Part> part;
     std::vector<Buffer> spare;
     std::vector<Tensor> results;
     std::exception_ptr error;
@@ -504,15 +565,13 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
   std::vector<Replica> all(replicas);
   for (size_t i = 0; i < replicas; ++i) {
     impl_->find_plan(all[i].state, arguments[i], RunContext::current(), false);
+    all[i].part = impl_->part(*all[i].state.plan, i, replicas);
     const std::lock_guard lock(impl_->mutex);
-    UpdateOwners& owners = impl_->owners;
-    if (owners.replicas() != replicas) owners = UpdateOwners(replicas);
-    all[i].part = &all[i].state.plan->part(i, owners);
     for (const VariablePtr& variable : all[i].part->program.updated)
       all[i].spare.push_back(impl_->take_spare(*variable));
   }
   std::vector<const std::vector<std::string>*> collectives;
-  for (const Replica& replica : all) collectives.push_back(&replica.state.plan->collectives);
+  for (const Replica& replica : all) collectives.push_back(&replica.part->collectives);
   require_equal_collectives(collectives);
   at_once([&](size_t i) {
     Replica& own = all[i];
@@ -565,12 +624,13 @@ std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> argum
   if (at == names.end()) throw_unknown("function.after", "rewrite or pass", after, names);
   std::vector<TensorType> types;
   for (const Tensor& argument : arguments) types.push_back(argument.type());
-  const std::lock_guard lock(impl_->mutex);
+  std::unique_lock one(impl_->tracing_mutex);
   const auto number = static_cast<size_t>(at - names.begin());
   const bool again = impl_->traced_before(RunContext::current());
   const TracedGraph program = impl_->traced_graph(types, again, number < rewrites ? *at : "");
   // A part of the way makes not all variables.
   if (number + 1 >= rewrites) impl_->traced = program.structures;
+  one.unlock();
   return number < rewrites ? program.graph : optimize(program.graph, {.last = *at});
 }
 

@@ -136,6 +136,7 @@ struct FakeDeviceOptions {
   std::string name = "fake";
   std::chrono::microseconds latest{200};  // a program begins at a random time until this one
   uint32_t seed = 1;
+  std::function<void(const Graph&)> compiling = {};  // is called first; a test may wait or throw there
 };
 
 // Whatever it has made keeps it alive. Safe from several threads.
@@ -336,6 +337,7 @@ inline RemoteArrayPtr FakeDevice::upload(const Literal& value) {
 
 inline std::shared_ptr<const DeviceProgram> FakeDevice::compile(const Graph& graph,
                                                                 std::span<const Alias> aliases) {
+  if (options_.compiling) options_.compiling(graph);
   for (size_t i = 0; i < aliases.size(); ++i) {
     const Alias& alias = aliases[i];
     if (graph.type(graph.inputs().at(alias.input).value) !=
