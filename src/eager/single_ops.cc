@@ -37,21 +37,19 @@ std::vector<RemoteArrayPtr> operands_there(const Call& call, Device& device) {
 std::shared_ptr<const DeviceProgram> program_there(const Call& call, Device& device) {
   const GraphPtr graph = graph_of(call, std::string(call.op.name));
   const uint64_t hash = graph->content_hash() * 4 + static_cast<uint64_t>(matmul_precision());
-  SingleOps& ops = device.single_ops;
-  const std::lock_guard<std::mutex> lock(ops.mutex);
-  auto& [known, program] = ops.programs[hash];
-  if (program && *known == *graph) return program;
-  try {
-    program = device.compile(*graph);
-  } catch (Error& error) {
-    error.add(cat("; ", device.name(), " was asked for one op, ", call.op.name));
-    throw;
-  }
-  known = graph;
-  if (ops.programs.size() == kNotedOps)
-    device.note(cat(kNotedOps, " single ops were compiled for ", device.name(),
-                    ": function() compiles the ops of a whole C++ function at once"));
-  return program;
+  return device.single_ops.find(graph, hash)->get([&] {
+    std::shared_ptr<const DeviceProgram> program;
+    try {
+      program = device.compile(*graph);
+    } catch (Error& error) {
+      error.add(cat("; ", device.name(), " was asked for one op, ", call.op.name));
+      throw;
+    }
+    if (device.single_ops.count_compiled() == kNotedOps)
+      device.note(cat(kNotedOps, " single ops were compiled for ", device.name(),
+                      ": function() compiles the ops of a whole C++ function at once"));
+    return program;
+  });
 }
 
 }  // namespace

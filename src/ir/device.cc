@@ -1,6 +1,7 @@
 #include "ir/device.h"
 
 #include <atomic>
+#include <iterator>
 
 namespace espalier {
 namespace {
@@ -11,6 +12,29 @@ std::atomic<MatmulPrecision> precision_of_products = MatmulPrecision::kHighest;
 
 MatmulPrecision matmul_precision() { return precision_of_products; }
 void set_matmul_precision(MatmulPrecision precision) { precision_of_products = precision; }
+
+std::shared_ptr<SingleOps::Program> SingleOps::find(const GraphPtr& graph, uint64_t hash) {
+  std::list<Kept> dropped;  // ends behind the lock
+  const std::lock_guard hold(mutex_);
+  const auto known = by_hash_.find(hash);
+  if (known != by_hash_.end()) {
+    kept_.splice(kept_.begin(), kept_, known->second);
+    if (*kept_.front().graph != *graph) kept_.front() = {hash, graph, std::make_shared<Program>()};
+    return kept_.front().program;
+  }
+  kept_.push_front({hash, graph, std::make_shared<Program>()});
+  by_hash_[hash] = kept_.begin();
+  if (kept_.size() > kMost) {
+    by_hash_.erase(kept_.back().hash);
+    dropped.splice(dropped.end(), kept_, std::prev(kept_.end()));
+  }
+  return kept_.front().program;
+}
+
+size_t SingleOps::kept() const {
+  const std::lock_guard hold(mutex_);
+  return kept_.size();
+}
 
 void Device::note(std::string text) {
   const std::lock_guard<std::mutex> lock(notes_mutex_);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/made_once.h"
 #include "ir/graph.h"
 #include "ir/literal.h"
 
@@ -64,10 +66,29 @@ enum class MatmulPrecision { kHighest, kHigh, kDefault };
 MatmulPrecision matmul_precision();
 void set_matmul_precision(MatmulPrecision precision);
 
-// Programs of one op each, by the hashes of their graphs.
-struct SingleOps {
-  std::mutex mutex;
-  std::unordered_map<uint64_t, std::pair<GraphPtr, std::shared_ptr<const DeviceProgram>>> programs;
+// Programs of one op each, for eager calls: those that were used last. Thread-safe.
+class SingleOps {
+ public:
+  // More than the ops of an eager step of a large model, so that it compiles them once; each takes some
+  // dozens of KiB and more, so that a loop over lengths may not keep one a length.
+  static constexpr size_t kMost = 1024;
+  using Program = MadeOnce<DeviceProgram>;
+  // That of a graph with this hash, which whoever needs it makes. It lives as long as somebody holds it.
+  std::shared_ptr<Program> find(const GraphPtr& graph, uint64_t hash);
+  size_t kept() const;
+  // To be called for each that was compiled; gives how many were.
+  size_t count_compiled() { return ++compiled_; }
+
+ private:
+  struct Kept {
+    uint64_t hash;
+    GraphPtr graph;
+    std::shared_ptr<Program> program;
+  };
+  mutable std::mutex mutex_;
+  std::list<Kept> kept_;  // most recently used first
+  std::unordered_map<uint64_t, std::list<Kept>::iterator> by_hash_;
+  std::atomic<size_t> compiled_ = 0;
 };
 
 class Device {
