@@ -54,6 +54,8 @@ class TracedFunction {
   std::vector<std::vector<Tensor>> call_replicas(std::span<const std::vector<Tensor>> arguments,
                                                  std::span<const RunContext* const> contexts,
                                                  const AtOnce& at_once) const;
+  // Calls `body` while no thread traces this function, as for another look at what its trace runs.
+  void between_traces(const std::function<void()>& body) const;
   // How often the body has been traced to make a plan: a number that grows with every call is a program that
   // recompiles all the time.
   size_t traces() const;

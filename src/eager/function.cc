@@ -159,6 +159,16 @@ std::vector<Alias> aliases_of(const TracedGraph& program) {
   return out;
 }
 
+// Of VariableState::updating, and of values that calls on devices bring there.
+std::mutex& moves_mutex() {
+  static std::mutex one;
+  return one;
+}
+std::condition_variable& moves_changed() {
+  static std::condition_variable one;
+  return one;
+}
+
 RemoteArrayPtr on_device(const Tensor& tensor, Device& device) {
   const RemoteArrayPtr& remote = tensor.node()->remote();
   return remote && &remote->device() == &device ? remote : device.upload(tensor.node()->literal());
@@ -191,8 +201,8 @@ class UpdateTurn {
  public:
   template <class F>
   UpdateTurn(const TracedGraph& program, const F& take) : program_(program) {
-    std::unique_lock lock(mutex());
-    changed().wait(lock, [&] {
+    std::unique_lock lock(moves_mutex());
+    moves_changed().wait(lock, [&] {
       return std::ranges::none_of(program.variables,
                                   [](const VariablePtr& variable) { return variable->updating; });
     });
@@ -201,23 +211,15 @@ class UpdateTurn {
   }
   ~UpdateTurn() {
     {
-      const std::lock_guard lock(mutex());
+      const std::lock_guard lock(moves_mutex());
       for (const VariablePtr& variable : program_.updated) variable->updating = false;
     }
-    changed().notify_all();
+    moves_changed().notify_all();
   }
   UpdateTurn(const UpdateTurn&) = delete;
   UpdateTurn& operator=(const UpdateTurn&) = delete;
 
  private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  static std::condition_variable& changed() {
-    static std::condition_variable one;
-    return one;
-  }
   const TracedGraph& program_;
 };
 
@@ -475,6 +477,12 @@ struct TracedFunction::Impl {
   }
 };
 
+Tensor value_beside_calls(const VariableState& variable) {
+  std::unique_lock lock(moves_mutex());
+  moves_changed().wait(lock, [&] { return !variable.updating; });
+  return variable.value;
+}
+
 TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::make_shared<Impl>()) {
   impl_->options = std::move(options);
   impl_->body = std::move(body);
@@ -604,6 +612,13 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
     }
   }
   return out;
+}
+
+void TracedFunction::between_traces(const std::function<void()>& body) const {
+  impl_->require_outside();
+  const std::lock_guard one(impl_->tracing_mutex);
+  const Impl::Inside inside(*impl_);
+  body();
 }
 
 size_t TracedFunction::traces() const {

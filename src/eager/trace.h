@@ -87,6 +87,9 @@ struct VariableState final : StateCell, std::enable_shared_from_this<VariableSta
 };
 using VariablePtr = std::shared_ptr<VariableState>;
 
+// Its value, while other threads may call functions on devices, which bring it there and update it.
+Tensor value_beside_calls(const VariableState& variable);
+
 // What a trace depends on that belongs to a thread and comes back: each bit is a mode of its owner, as
 // training (the lowest) and the dtype of an AutocastScope (the highest byte).
 uint64_t& trace_context();

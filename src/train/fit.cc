@@ -73,16 +73,22 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
   }
 }
 
+std::optional<bool> Model::Shared::meet(std::span<const Tensor> x) {
+  const std::lock_guard hold(rows_meet_mutex);
+  if (!rows_meet) {
+    forward.graph(x);  // makes its variables, if there are none
+    // The layers of the model note what runs them.
+    forward.between_traces([&] { rows_meet = espalier::rows_meet(*Running::model(), x, false); });
+  }
+  return rows_meet;
+}
+
 // Batches of fewer sizes are fewer programs to compile, each of which takes seconds there. What the model
 // refuses, it refuses of the rows that were given.
 Tensors Model::Shared::predict_there(std::span<const Tensor> x) {
   const int64_t rows = x[0].size(0);
   const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
-  if (padded != rows && !rows_meet) {
-    forward.graph(x);  // makes its variables, if there are none
-    rows_meet = espalier::rows_meet(*Running::model(), x, false);
-  }
-  if (padded == rows || rows_meet != false) return on_host(forward.call(x));
+  if (padded == rows || meet(x) != false) return on_host(forward.call(x));
   Tensors out = on_host(forward.call(with_row_repeated(x, rows - 1, padded)));
   for (Tensor& output : out) output = rows_between({&output, 1}, 0, rows)[0];
   return out;

@@ -50,7 +50,9 @@ std::optional<bool> rows_meet(Model& model, std::span<const Tensor> x, bool trai
     }
     const BuildTransaction building;
     const TracedModel traced = trace_model(model, rows, 2, training);
-    const std::map<std::string, Literal> values = values_of(traced.variables);
+    std::map<std::string, Literal> values;
+    for (const auto& [name, variable] : traced.variables)
+      values.emplace(name, value_beside_calls(*variable.state()).node()->dense());
     const auto first_row = [&](int64_t beside) {
       std::map<std::string, Variable> copies;
       for (const auto& [name, value] : values) copies.emplace(name, Variable(make_concrete(value)));

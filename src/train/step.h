@@ -1,6 +1,7 @@
 // What a compiled model keeps: its steps and the variables that metrics live in.
 #pragma once
 
+#include <mutex>
 #include <utility>
 
 #include "base/format.h"
@@ -243,6 +244,8 @@ struct Model::Shared {
   void predict(std::span<const Tensor> x, PredictedRows& out);
   // The same on the context's device; what it gives lies here.
   Tensors predict_there(std::span<const Tensor> x);
+  // Whether its rows meet: the first thread that needs it finds it out, others wait for that.
+  std::optional<bool> meet(std::span<const Tensor> x);
   // Who have a part each of so many rows that are predicted; null: nobody but this one.
   std::shared_ptr<const Replicas> sharers(int64_t rows) const;
 
@@ -250,6 +253,7 @@ struct Model::Shared {
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()
   bool stop = false;                   // asked of the run of fit()
+  std::mutex rows_meet_mutex;
   std::optional<bool> rows_meet = {};  // in what it predicts; once a device was asked
 };
 
