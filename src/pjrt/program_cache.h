@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pjrt/own_folder.h"
+#include "base/own_folder.h"
 #include "pjrt/program_key.h"
 
 namespace espalier::pjrt {

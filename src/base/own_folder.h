@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::pjrt {
+namespace espalier {
 
 // An open file or folder; -1 is none.
 class Descriptor {
@@ -79,4 +79,4 @@ class OwnFolder {
   std::string why_not_;
 };
 
-}  // namespace espalier::pjrt
+}  // namespace espalier

@@ -1,4 +1,4 @@
-#include "pjrt/own_folder.h"
+#include "base/own_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 #include "base/format.h"
 #include "espalier/error.h"
 
-namespace espalier::pjrt {
+namespace espalier {
 namespace {
 
 constexpr std::string_view kLeftOver = ".part";
 
-std::string octal(mode_t mode) {
+std::string octal_mode(mode_t mode) {
   std::string out;
   for (int shift = 9; shift >= 0; shift -= 3) out += static_cast<char>('0' + (mode >> shift & 7));
   return out;
@@ -30,7 +30,7 @@ std::string distrust(const std::string& path, const struct stat& status) {
   if (status.st_uid != ::geteuid())
     return cat(path, " belongs to user ", status.st_uid, ", and this is user ", ::geteuid());
   if (status.st_mode & (S_IWGRP | S_IWOTH))
-    return cat(path, " is open to writers beside its owner (mode ", octal(status.st_mode), "): chmod go-w ",
+    return cat(path, " is open to writers beside its owner (mode ", octal_mode(status.st_mode), "): chmod go-w ",
                path);
   return "";
 }
@@ -174,4 +174,4 @@ void OwnFolder::remove(const OwnFile& file) const {
 
 bool OwnFolder::is_left_over(const std::string& name) { return name.ends_with(kLeftOver); }
 
-}  // namespace espalier::pjrt
+}  // namespace espalier
