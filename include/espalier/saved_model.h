@@ -61,9 +61,11 @@ LoadedModel read_model(std::map<std::string, std::string> files, const std::stri
 
 // Raises what Model::save raises about a path, before the work is done: IoError[save.path] for a folder that
 // is not there to put it in, for what is no saved model, and for a model's folder with files that are neither
-// the model's nor among `files`.
-void check_save_path(const std::string& path, const std::map<std::string, std::string>& files,
-                     Location at = Location::here());
+// the model's nor among `files`; IoError[file.link] for a link that another user of the host made. Returns
+// the names of the files that saving there replaces.
+std::vector<std::string> check_save_path(const std::string& path,
+                                         const std::map<std::string, std::string>& files,
+                                         Location at = Location::here());
 
 struct LoadWeightsOptions {
   // What a variable of the model, by its path, is called in the file; others have their path there, or one

@@ -62,7 +62,7 @@ TEST_F(EnvTest, AFolderThatIsReplacedIsReadWhole) {
   posix_env().write_folder(path("model"), version("0"));
   std::atomic<bool> done{false};
   std::thread writer([&] {
-    for (int i = 1; i < 7; ++i) posix_env().write_folder(path("model"), version(cat(i)));
+    for (int i = 1; i < 7; ++i) posix_env().write_folder(path("model"), version(cat(i)), {cat("of-", i - 1)});
     done = true;
   });
   while (!done) {

@@ -181,7 +181,7 @@ TEST_F(PicturesAsked, AFolderThatHoldsNothingIsRefusedBeforeTheTraining) {
                   .starts_with("save.path: cannot write into the folder /proc: "));
   const auto left = [&] {
     std::vector<std::string> names = posix_env().list_folder(folder);
-    return std::ranges::count_if(names, [](const std::string& name) { return name.ends_with(".probe"); });
+    return std::ranges::count_if(names, [](const std::string& name) { return name.ends_with(".part"); });
   };
   EXPECT_EQ(left(), 0);
 }

@@ -16,7 +16,6 @@
 #include "cli/learned_images.h"
 #include "cli/learned_rows.h"
 #include "cli/provenance.h"
-#include "cli/save_place.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
@@ -180,7 +179,6 @@ void quantize_model(const QuantizeRun& run) {
                             {kDecisionFile, ""},
                             {kImagesFile, ""},
                             {kLearnedFile, ""}});
-  probe_save_place(run.out);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = load_model(run.model);
     if (takes_images(model)) return quantize_images(run, model);

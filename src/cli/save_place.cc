@@ -1,17 +1,13 @@
 #include "cli/save_place.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "base/format.h"
 #include "base/shell_words.h"
 #include "cli/common.h"
 #include "espalier/error.h"
+#include "train/folder_of.h"
 
 namespace espalier::cli {
 
@@ -22,14 +18,7 @@ void probe_save_place(const std::string& path) {
   if (!whole.has_filename()) whole = whole.parent_path();  // "model/"
   std::error_code none;
   if (!fs::is_directory(whole.parent_path(), none)) return;
-  const std::string probe = cat(whole.string(), ".", ::getpid(), ".probe");
-  if (::mkdir(probe.c_str(), 0700) != 0) {
-    throw IoError(
-        "save.path",
-        cat("cannot write into the folder ", whole.parent_path().string(), ": ", std::strerror(errno)),
-        "name another folder");
-  }
-  ::rmdir(probe.c_str());
+  require_folder_of(path, "save.path");
 }
 
 void check_folders(const TrainPlan& plan) {

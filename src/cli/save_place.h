@@ -7,8 +7,8 @@
 
 namespace espalier::cli {
 
-// Makes a folder beside `path`, as saving does, and removes it: there are folders that let everybody write,
-// and hold nothing. Raises IoError[save.path]; one that is not there is check_save_path's to name.
+// Raises IoError[save.path] where nothing can be written at `path`; a folder above it that is not there is
+// check_save_path's to name.
 void probe_save_place(const std::string& path);
 
 // Raises IoError[save.path], which names all of them, where more than one of the folders is not there that

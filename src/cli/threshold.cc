@@ -8,7 +8,6 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
-#include "cli/save_place.h"
 #include "cli/table_data.h"
 #include "espalier/error.h"
 #include "train/saved_files.h"
@@ -59,8 +58,7 @@ void set_threshold(const ThresholdRun& run) {
       saved_files::with_file(posix_env().read_folder(run.model), kDecisionFile, decision.to_json(classes));
   read_model(files, run.model);  // whoever edited it meanwhile
   check_save_path(out, files);
-  probe_save_place(out);
-  posix_env().write_folder(out, files);
+  posix_env().write_folder(out, files, check_save_path(out, files));
   if (run.results.json) {
     return run.results.write_json(
         "threshold", {{"model", run.model},

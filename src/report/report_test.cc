@@ -250,8 +250,10 @@ class FakeEnv final : public Env {
  public:
   double seconds = 100;
   std::string read_file(const std::string&) override { return ""; }
-  void write_parts(const std::string&, std::span<const std::string_view>) override {}
-  void write_folder(const std::string&, const std::map<std::string, std::string>&) override {}
+  void write_parts(const std::string&, std::span<const std::string_view>, Readers) override {}
+  void write_folder(const std::string&, const std::map<std::string, std::string>&,
+                    const std::vector<std::string>&) override {}
+  void check_writable(const std::string&) override {}
   std::map<std::string, std::string> read_folder(const std::string&) override { return {}; }
   void remove_left_overs(const std::string&) override {}
   bool exists(const std::string&) override { return false; }

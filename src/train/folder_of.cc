@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "espalier/error.h"
 
@@ -19,7 +20,17 @@ void require_folder_of(const std::string& path, const char* rule) {
   if (!std::filesystem::is_directory(folder, unreadable))
     throw IoError(rule, cat("there is no folder ", folder.string()));
   if (::access(folder.c_str(), W_OK) != 0)
-    throw IoError(rule, cat("cannot write into the folder ", folder.string(), ": ", std::strerror(errno)));
+    throw IoError(rule, cat("cannot write into the folder ", folder.string(), ": ", std::strerror(errno)),
+                  "name another folder");
+  try {
+    posix_env().check_writable(path);
+  } catch (const IoError& error) {
+    if (error.rule() != "file.write") throw;
+    // Folders like /proc let everybody write, and hold nothing.
+    const std::string& said = error.message();
+    throw IoError(rule, cat("cannot write into the folder ", folder.string(), said.substr(said.rfind(": "))),
+                  "name another folder");
+  }
 }
 
 }  // namespace espalier

@@ -72,7 +72,8 @@ void SavedVariables::add_penalties(const Model& model) {
 
 }  // namespace
 
-void check_save_path(const std::string& path, const std::map<std::string, std::string>& files, Location at) {
+std::vector<std::string> check_save_path(const std::string& path,
+                                         const std::map<std::string, std::string>& files, Location at) {
   const CallScope scope(at);
   Env& env = posix_env();
   if (path.empty()) throw IoError("save.path", "the path of a model must not be empty");
@@ -80,12 +81,13 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
     throw IoError("save.path", cat(path, " ", why, ", so it is not replaced"), "name another folder");
   };
   require_folder_of(path, "save.path");
-  if (!env.exists(path)) return;
+  if (!env.exists(path)) return {};
   if (!std::filesystem::is_directory(path)) refuse("is no folder");
   const std::vector<std::string> names = env.list_folder(path);
-  if (names.empty()) return;
+  if (names.empty()) return {};
   if (std::ranges::find(names, kDescription) == names.end()) refuse("exists and is no saved model");
   const Json description = [&] {
+    if (!std::filesystem::is_regular_file(path + "/" + kDescription)) return Json();
     try {
       return parse_json(env.read_file(path + "/" + kDescription));
     } catch (const FormatError&) {
@@ -100,6 +102,7 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
     const bool of_model = is_ours(name) || files.contains(name) || std::ranges::count(of_it, Json(name));
     if (!of_model) refuse(cat("holds ", name, ", which is not the model's"));
   }
+  return names;
 }
 
 void Model::save(const std::string& path, const SaveOptions& options, Location at) {
@@ -128,7 +131,6 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
   };
   require_utf8("model", this->path());
   check_save_path(path, files);
-  Env& env = posix_env();
   SafeTensors weights;
   Json variables = Json::array();
   int64_t fixed_batch = 0;
@@ -177,7 +179,8 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
   }
   put_checksums(description, files);
   files[kDescription] = description.dump(2) + "\n";
-  env.write_folder(path, files);
+  // Once more: since then somebody may have put something there.
+  posix_env().write_folder(path, files, check_save_path(path, options.files));
 }
 
 }  // namespace espalier
