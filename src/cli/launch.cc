@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
+#include <ctime>
 
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
+#include "base/state_folder.h"
 #include "cli/common.h"
 #include "comm/wire_module.h"
 #include "dist/mpirun_words.h"
@@ -129,14 +130,24 @@ std::string choose_engine(LaunchFlags& flags) {
                    : cat("engine: ", engine, " (one host)");
 }
 
-// Where a run that was given up is kept when nobody said where: what is behind a verdict is asked for when it
-// has come.
-std::string place_of_record(const LaunchOutcome& outcome) {
-  std::error_code missing;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
-  return ((missing ? std::filesystem::path("/tmp") : folder) /
-          cat("espalier-launch-", outcome.starts.back().verdict->id, ".json"))
-      .string();
+// A run that was given up is kept where nobody said where: what is behind a verdict is asked for when it has
+// come. For this user alone: it has the last lines of ranks.
+std::string keep_unasked(const LaunchOutcome& outcome) {
+  constexpr size_t kNewest = 20;
+  const StateFolder runs("runs");
+  if (!runs.folder)
+    return cat("what each rank did last was not kept (", runs.why_not, "): --record FILE keeps it");
+  const auto now = static_cast<std::time_t>(posix_env().wall_seconds());
+  std::tm utc{};
+  char stamp[32] = "";
+  std::strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", ::gmtime_r(&now, &utc));
+  const std::string name = cat("launch-", stamp, "-", posix_env().entropy(), ".json");
+  const std::string text = json_text(record_of(outcome));
+  const std::string_view parts[] = {text};
+  if (!runs.folder.write(name, parts))
+    return cat("what each rank did last was not kept: cannot write into ", runs.path);
+  keep_newest(runs.folder, "launch-", kNewest);
+  return cat("what each rank did last is in ", runs.path, "/", name);
 }
 
 void launch_program(LaunchFlags& flags) {
@@ -150,9 +161,11 @@ void launch_program(LaunchFlags& flags) {
   if (engine.starts_with("engine: mpi") || (is_auto && (flags.names_engine || !flags.launch.hosts.empty())))
     say(engine);
   const auto keep = [&](const LaunchOutcome& outcome) {
-    if (!flags.record.empty()) posix_env().write_file(flags.record, json_text(record_of(outcome)));
+    if (!flags.record.empty())
+      posix_env().write_file(flags.record, json_text(record_of(outcome)), Env::Readers::kOwner);
   };
-  keep({});  // a file that cannot be written is better known before
+  // A file that cannot be written is better known before.
+  if (!flags.record.empty()) posix_env().check_writable(flags.record);
   const LaunchOutcome outcome = launch(flags.launch);
   if (!outcome.failure.empty()) say(outcome.failure);
   try {
@@ -161,15 +174,8 @@ void launch_program(LaunchFlags& flags) {
     if (outcome.code == 0) throw;
     say(error.message());  // how the run ended matters more
   }
-  if (flags.record.empty() && !outcome.starts.empty() && outcome.starts.back().verdict) {
-    flags.record = place_of_record(outcome);
-    try {
-      keep(outcome);
-      say(cat("what each rank did last is in ", flags.record));
-    } catch (const IoError& error) {
-      say(error.message());
-    }
-  }
+  if (flags.record.empty() && !outcome.starts.empty() && outcome.starts.back().verdict)
+    say(keep_unasked(outcome));
   if (outcome.code != 0) throw Exit{outcome.code};
 }
 
@@ -239,7 +245,7 @@ void add_launch(CLI::App& app) {
       ->type_name("SPEC");
   verb->add_option("--record", flags->record,
                    "Write how it ended as JSON: the verdict, and the last 64 collectives of each rank; a run "
-                   "that is given up is kept in the folder for temporary files, too")
+                   "that is given up is kept in ~/.local/state/espalier/runs, too, the newest 20")
       ->type_name("FILE");
   verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
       ->type_name("-- PROGRAM ARGS");

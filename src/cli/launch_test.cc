@@ -68,6 +68,8 @@ TEST(LaunchVerb, ARecordSaysHowEachStartEnded) {
   EXPECT_EQ(json["starts"][0]["verdict"], nullptr);
   EXPECT_EQ(json["starts"][0]["ranks"][0]["end"], "ended with status 3");
   EXPECT_EQ(json["starts"][1]["ranks"][1]["end"], "ended with status 0");
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const Outcome refused = call_command("launch -n 1 --record /nowhere/record.json -- echo started");
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(refused.output, "");

@@ -1,7 +1,4 @@
 // espalier verify-parity: a user's plan trained by one device and by several workers, and what differs.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -15,6 +12,7 @@
 #include "base/sha256.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "base/state_folder.h"
 #include "cli/common.h"
 #include "cli/plan.h"
 #include "comm/control_end.h"
@@ -40,44 +38,6 @@ struct ParityFlags {
   Results results;
 };
 
-// A folder that is gone with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "espalier-parity-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw IoError("parity.folder", cat("cannot make a folder ", name));
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// What a run said, in a file.
-class Output {
- public:
-  explicit Output(const std::string& path)
-      : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
-    if (file_ < 0) throw IoError("parity.folder", cat("cannot write ", path));
-  }
-  ~Output() { ::close(file_); }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  int file() const { return file_; }
-  std::string text() const { return posix_env().read_file(path_); }
-
- private:
-  const std::string path_;
-  const int file_;
-};
-
 constexpr const char* kWhyApart =
     "That is more than four times what rounding makes of this plan: something in it depends on how\n"
     "many workers there are. --epochs 1 shows what one epoch adds, --deterministic trains equal bits.\n";
@@ -99,8 +59,8 @@ bool normalizes_locally(const TrainPlan& plan) {
 }
 
 // The file of weights that `ranks` workers end with; 0: one device, without a strategy. `nudge` is train's.
-std::string weights_by(int ranks, const ParityFlags& flags, const std::string& folder, int nudge = 0) {
-  const std::string model = cat(folder, "/", ranks, "-", nudge);
+std::string weights_by(int ranks, const ParityFlags& flags, const TemporaryFolder& folder, int nudge = 0) {
+  const std::string model = cat(folder.path(), "/", ranks, "-", nudge);
   std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train",
                                     flags.plan, "--model", model};
   const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
@@ -111,17 +71,18 @@ std::string weights_by(int ranks, const ParityFlags& flags, const std::string& f
     add({"--strategy", "multiworker"});
   else
     add({"--strategy", "one"});
-  const Output said(cat(folder, "/said"));
-  const LaunchOutcome outcome =
-      launch({.ranks = std::max(ranks, 1), .program = words, .output = said.file(), .errors = said.file()});
+  const std::string said = cat("said-", posix_env().entropy());
+  const Descriptor output = folder.create(said);
+  const LaunchOutcome outcome = launch(
+      {.ranks = std::max(ranks, 1), .program = words, .output = output.number(), .errors = output.number()});
   // Somebody has had enough of it.
   for (const int signal : {SIGINT, SIGTERM}) {
     if (outcome.code == 128 + signal || outcome.code == kPreemptedStatus) throw Exit{128 + SIGINT};
   }
   if (outcome.code != 0)
-    throw RunError("parity.train",
-                   cat(ranks ? cat("training by ", counted(ranks, "worker")) : "training", " ended with ",
-                       outcome.code, ": ", outcome.failure, "\n", said.text()));
+    throw RunError("parity.train", cat(ranks ? cat("training by ", counted(ranks, "worker")) : "training",
+                                       " ended with ", outcome.code, ": ", outcome.failure, "\n",
+                                       posix_env().read_file(cat(folder.path(), "/", said))));
   return model + "/weights.safetensors";
 }
 
@@ -164,7 +125,7 @@ Distances distances_between(const std::string& a, const std::string& b) {
 constexpr int kNudges = 3;
 constexpr double kOfRounding = 4;
 
-Distances rounding_of(const std::string& one, const ParityFlags& flags, const std::string& folder) {
+Distances rounding_of(const std::string& one, const ParityFlags& flags, const TemporaryFolder& folder) {
   Distances out;
   for (int nudge = 1; nudge <= kNudges; ++nudge) {
     say_aside(cat("training on one device with its weights moved by their last bit, ", nudge, " of ", kNudges,
@@ -197,9 +158,9 @@ void verify_parity(const ParityFlags& flags) {
         "name one in its [device]");
   const bool narrow = plan.fit.dtype != "f32" || plan.distribute.compress != "none";
   const double tolerance = flags.deterministic ? 0 : flags.tolerance.value_or(narrow ? 1e-2 : 1e-6);
-  const ScratchFolder folder;
+  const TemporaryFolder folder("parity");
   say_aside("training on one device\n");
-  const std::string one = weights_by(0, flags, folder.path());
+  const std::string one = weights_by(0, flags, folder);
   const std::string wanted = sha256_of(posix_env().read_file(one));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   Table table(
@@ -209,7 +170,7 @@ void verify_parity(const ParityFlags& flags) {
   std::optional<Distances> rounding;
   for (const int count : ranks) {
     say_aside(cat("training by ", counted(count, "worker"), "\n"));
-    const std::string weights = weights_by(count, flags, folder.path());
+    const std::string weights = weights_by(count, flags, folder);
     const std::string hash = sha256_of(posix_env().read_file(weights));
     const Distances apart = distances_between(one, weights);
     Verdict verdict = Verdict::kPassed;
@@ -218,7 +179,7 @@ void verify_parity(const ParityFlags& flags) {
     } else {
       for (const auto& [tensor, distance] : apart) {
         if (distance.share <= tolerance) continue;
-        if (!rounding) rounding = rounding_of(one, flags, folder.path());
+        if (!rounding) rounding = rounding_of(one, flags, folder);
         verdict =
             std::max(verdict, distance.share <= kOfRounding * (*rounding)[tensor].share ? Verdict::kUndecided
                                                                                         : Verdict::kFailed);
