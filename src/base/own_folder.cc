@@ -30,8 +30,8 @@ std::string distrust(const std::string& path, const struct stat& status) {
   if (status.st_uid != ::geteuid())
     return cat(path, " belongs to user ", status.st_uid, ", and this is user ", ::geteuid());
   if (status.st_mode & (S_IWGRP | S_IWOTH))
-    return cat(path, " is open to writers beside its owner (mode ", octal_mode(status.st_mode), "): chmod go-w ",
-               path);
+    return cat(path, " is open to writers beside its owner (mode ", octal_mode(status.st_mode),
+               "): chmod go-w ", path);
   return "";
 }
 
