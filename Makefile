@@ -9,7 +9,7 @@ FUZZ_RUNS ?= 1000000
 JUNIT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours format asan tsan fuzz clang isa plugins nightly clean
+.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours faults bare format asan tsan fuzz clang isa plugins nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -29,9 +29,12 @@ build/%/build.ninja: CMakePresets.json
 build: build/$(PRESET)/build.ninja  ## build PRESET (release, debug, asan, tsan)
 	cmake --build build/$(PRESET) -j $(JOBS)
 
-test: bootstrap  ## build PRESET and run every test
+test:  ## install what tests use, build PRESET and run every test that is not Nightly
+	@scripts/bootstrap tests
+	@# Once more: what was installed since is found.
+	@cmake --preset $(PRESET) > /dev/null
 	@$(MAKE) --no-print-directory build PRESET=$(PRESET) JOBS=$(JOBS)
-	ctest --preset $(PRESET) -j $(JOBS) $(if $(JUNIT),--output-junit "$(JUNIT)")
+	ctest --preset $(PRESET) -j $(JOBS) -E Nightly $(if $(JUNIT),--output-junit "$(JUNIT)")
 
 install: build/release/build.ninja  ## library, headers, command, for find_package and pkg-config: make install PREFIX=/usr/local
 	cmake --build build/release -j $(JOBS) --target espalier espalier_command
@@ -43,8 +46,9 @@ check: build  ## before every commit: build, checks and all but the slow tests
 	scripts/check-sizes
 	scripts/check-words
 	scripts/check-unity
+	scripts/check-writes
 	scripts/check-support build/$(PRESET)
-	ctest --preset $(PRESET) -j $(JOBS) -E Slow --progress
+	ctest --preset $(PRESET) -j $(JOBS) -E "Slow|Nightly" --progress
 
 bench: build/release/build.ninja  ## ours beside the installed peers', in one table: make bench BENCH="mlp cnn"
 	cmake --build build/release -j $(JOBS) --target espalier_command bench_all
@@ -90,14 +94,22 @@ clang:  ## compile everything with the second compiler, clang++-14
 
 isa: build/release/build.ninja  ## the tests of the core under each lower instruction set
 	cmake --build build/release -j $(JOBS)
-	@set -e; for isa in portable avx2 avx512; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
+	@set -e; for isa in portable avx2 avx512; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E "Slow|Nightly" --progress; done
 
 plugins: build/release/build.ninja  ## ops and training steps by other plugins, and by the compilers of an H100 and a TPU v5e
 	@scripts/bootstrap pjrt
 	cmake --build build/release -j $(JOBS) --target test_ops test_pjrt test_tests
 	scripts/check-plugins build/release
 
-nightly: clang asan isa plugins neighbours tsan fuzz prove  ## what .ci/run has no time for
+faults: build/release/build.ninja  ## what .ci/run tries once of a kind: ranks, hosts, links that break; other users (root)
+	cmake --build build/release -j $(JOBS)
+	ctest --preset release -R Nightly -j $(JOBS)
+	scripts/check-others
+
+bare:  ## README's two commands and .ci/run on a Debian that has nothing (root, debootstrap)
+	scripts/check-bare
+
+nightly: clang asan isa plugins neighbours faults tsan fuzz prove bare  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build
