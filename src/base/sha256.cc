@@ -1,5 +1,7 @@
 #include "base/sha256.h"
 
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
 #include <nettle/sha2.h>
 
 #include <algorithm>
@@ -15,12 +17,12 @@
 namespace espalier {
 namespace {
 
+const uint8_t* octets(const char* bytes) { return reinterpret_cast<const uint8_t*>(bytes); }
+
 class Sha256 {
  public:
   Sha256() { sha256_init(&state_); }
-  void add(const char* bytes, size_t size) {
-    sha256_update(&state_, size, reinterpret_cast<const uint8_t*>(bytes));
-  }
+  void add(const char* bytes, size_t size) { sha256_update(&state_, size, octets(bytes)); }
   std::string hex() {
     uint8_t digest[SHA256_DIGEST_SIZE];
     sha256_digest(&state_, sizeof digest, digest);
@@ -41,6 +43,19 @@ std::string sha256_of(std::string_view bytes) {
   Sha256 sum;
   sum.add(bytes.data(), bytes.size());
   return sum.hex();
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  hmac_sha256_ctx state;
+  hmac_sha256_set_key(&state, key.size(), octets(key.data()));
+  hmac_sha256_update(&state, bytes.size(), octets(bytes.data()));
+  std::string out(SHA256_DIGEST_SIZE, '\0');
+  hmac_sha256_digest(&state, out.size(), reinterpret_cast<uint8_t*>(out.data()));
+  return out;
+}
+
+bool same_digest(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && memeql_sec(a.data(), b.data(), a.size());
 }
 
 FileDigest digest_file(const std::string& path, uint64_t most) {

@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4): names bytes so that nobody can make others of the same name.
+// SHA-256 (FIPS 180-4): names bytes so that nobody can make others of the same name. HMAC-SHA256 (RFC 2104):
+// shows that who has made it knows a key.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,11 @@ namespace espalier {
 
 // 64 hexadecimal digits.
 std::string sha256_of(std::string_view bytes);
+
+// 32 bytes, of a key of any length.
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
+// Whether they are equal, in a time that does not depend on where they differ.
+bool same_digest(std::string_view a, std::string_view b);
 
 struct FileDigest {
   std::string sha256;
