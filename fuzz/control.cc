@@ -4,6 +4,7 @@
 
 #include "comm/control_coordinator.h"
 #include "comm/control_message.h"
+#include "comm/control_proof.h"
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
 
@@ -32,13 +33,15 @@ Heard hear(const std::string& bytes, size_t piece) {
   return out;
 }
 
+std::string nonce_of(int link) { return std::string(kNonceBytes, static_cast<char>('a' + link)); }
+
 void coordinate(const Heard& heard) {
   ControlCoordinator coordinator(
       {.world = 3, .secret = "s", .id = "id", .limits = {}, .hosts = {{"a", 0, 1}, {"b", 1, 2}}});
   double now = 0;
   for (int link = 0; link < 3; ++link) {
     coordinator.started(link, link + 1, now);
-    coordinator.connected(link, now);
+    coordinator.connected(link, nonce_of(link), now);
   }
   int link = 0;
   for (const Message& message : heard.messages) {
@@ -78,7 +81,13 @@ bool accept(const std::string& bytes) {
 
 int main(int argc, char** argv) {
   const StageReport at{Stage::kCollective, 12, 40, "all-reduce 'gradients/2'"};
-  const auto join = [](int rank) { return frame_of({Message::Join{"s", rank, 3, 100 + rank}}); };
+  // Messages come on the three links in turn.
+  const auto join = [](int rank) {
+    return frame_of({proved(Message::Join{{}, rank, 3, 100 + rank}, "s", nonce_of(rank))});
+  };
+  const auto host_join = [](int link, const Message::HostJoin& join) {
+    return frame_of({proved(join, "s", nonce_of(link))});
+  };
   const std::string joins = join(0) + join(1) + join(2);
   const std::string facts = frame_of({Message::Facts{{{"seed", "1"}, {"plan", "ab"}}}});
   const std::vector<std::string> seeds{
@@ -91,17 +100,17 @@ int main(int argc, char** argv) {
           frame_of({Message::Put{"a/1", ""}}) + frame_of({Message::Get{"a/1"}}) +
           frame_of({Message::Value{"a/1", "x"}}),
       // Agents on the first two links.
-      frame_of({Message::HostJoin{"s", 0, "a", 0, 1}}) + frame_of({Message::HostJoin{"s", 1, "b", 1, 2}}) +
-          join(2) + frame_of({Message::RankStarted{0, 4}}) + frame_of({Message::RankStarted{2, 5}}) +
+      host_join(0, {{}, 0, "a", 0, 1}) + host_join(1, {{}, 1, "b", 1, 2}) + join(2) +
+          frame_of({Message::RankStarted{0, 4}}) + frame_of({Message::RankStarted{2, 5}}) +
           frame_of({Message::Beat{at}}) + frame_of({Message::RankEnded{0, {false, 3}}}) +
           frame_of({Message::RankStopped{2, true}}) + frame_of({Message::Beat{at}}) +
           frame_of({Message::Beat{at}}) + frame_of({Message::RankEnded{2, {true, SIGKILL}, at, "no data"}}),
-      frame_of({Message::Welcome{}}) + frame_of({Message::Refused{"no"}}) + frame_of({Message::Ask{}}) +
-          frame_of({Message::Agreed{}}) +
+      frame_of({Message::Challenge{nonce_of(0)}}) + frame_of({Message::Welcome{}}) + join(1) + join(1) +
+          frame_of({Message::Refused{"no"}}) + frame_of({Message::Ask{}}) + frame_of({Message::Agreed{}}) +
           frame_of({Message::GivenUp{{"id", VerdictKind::kSilent, -1, "rank 3 is silent"}}})};
   return fuzz::run(argc, argv, "fuzz_control", seeds,
                    {std::string("\0\0\1\0", 4), std::string("\0\0\0\0", 4), "\1{", "\2{", "{", "}", "[",
-                    "\"is\":", "\"join\"", "\"at\":{}", "\"stage\":\"end\"", "-1", "9223372036854775807",
-                    "18446744073709551615", "1e9", "\\u0000", "\xff", "\"rank\":2"},
+                    "\"is\":", "\"join\"", "\"proof\":\"\"", "\"at\":{}", "\"stage\":\"end\"", "-1",
+                    "9223372036854775807", "18446744073709551615", "1e9", "\\u0000", "\xff", "\"rank\":2"},
                    accept);
 }

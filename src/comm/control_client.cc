@@ -168,7 +168,8 @@ void ControlClient::flush(std::unique_lock<std::mutex>&) {
 }
 
 void ControlClient::wait_until_sent(std::unique_lock<std::mutex>& lock) {
-  changed_.wait_for(lock, kSending, [&] { return cut_ || gone_ || link_.waiting() == 0; });
+  const auto sent = [&] { return !member_.has_to_say() && link_.waiting() == 0; };
+  changed_.wait_for(lock, kSending, [&] { return cut_ || gone_ || sent(); });
 }
 
 void ControlClient::wake() const {
@@ -181,6 +182,7 @@ void ControlClient::run() {
   while (true) {
     const StageReport at = hooks_.report ? hooks_.report() : StageReport();
     std::optional<RunVerdict> verdict;
+    std::string why_gone;
     int signal = 0;
     pollfd ready[2] = {{wake_.get(), POLLIN, 0}, {-1, POLLIN, 0}};
     {
@@ -189,15 +191,16 @@ void ControlClient::run() {
       if (!gone_) {
         try {
           gone_ = !link_.receive([&](const ControlMessage& message) { member_.received(message, at); });
-        } catch (const Error&) {
+        } catch (const Error& error) {
           gone_ = true;
+          why_gone = error.message();
         }
         // Not before what the other side said last has been read.
         gone_ |= cut_;
       }
       member_.tick(posix_env().steady_seconds(), at);
       flush(lock);
-      if (gone_) member_.lost();
+      if (gone_) member_.lost(why_gone);
       verdict = member_.verdict();
       signal = member_.preemption();
       if (!gone_) ready[1].fd = link_.descriptor();

@@ -13,72 +13,13 @@
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
-#include "comm/control_server.h"
+#include "comm/control_running_server_test.h"
 #include "comm/control_socket.h"
 #include "comm/ranks_test.h"
 #include "espalier/error.h"
 
 namespace espalier {
 namespace {
-
-constexpr const char* kRunSecret = "0123456789abcdef";
-
-// A server whose loop is a thread.
-class RunningServer {
- public:
-  explicit RunningServer(int world, std::string address = cat("unix:@espalier-test-", ::getpid()))
-      : server(std::move(address), {.world = world, .secret = kRunSecret, .id = "id"}),
-        thread_([this] { run(); }) {}
-  ~RunningServer() { stop(); }
-  void stop() {
-    over_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  // While the loop stands still.
-  template <class F>
-  auto with(F&& call) {
-    const std::lock_guard lock(mutex_);
-    return call(server);
-  }
-  std::vector<std::string> warnings() {
-    const std::lock_guard lock(mutex_);
-    return warnings_;
-  }
-
-  ControlServer server;
-
- private:
-  void run() {
-    while (!over_) {
-      pollfd ready{server.descriptor(), POLLIN, 0};
-      ::poll(&ready, 1, 20);
-      const std::lock_guard lock(mutex_);
-      server.serve();
-      for (const ControlAction& action : server.take_news()) {
-        if (const auto* warning = std::get_if<ControlAction::Warn>(&action.is))
-          warnings_.push_back(warning->text);
-      }
-    }
-  }
-
-  std::atomic<bool> over_{false};
-  std::mutex mutex_;
-  std::vector<std::string> warnings_;
-  std::thread thread_;
-};
-
-bool comes_true(const std::function<bool()>& what) {
-  for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
-    if (what()) return true;
-  }
-  return false;
-}
-
-std::unique_ptr<ControlClient> client_of(RunningServer& server, int rank, int world,
-                                         ControlHooks hooks = {}) {
-  return std::make_unique<ControlClient>(
-      server.server.address(), ControlMember::Options{rank, world, 500 + rank, kRunSecret}, std::move(hooks));
-}
 
 TEST(ControlClient, RanksAgreeOverBothKindsOfSockets) {
   for (const std::string& address :
@@ -181,9 +122,10 @@ TEST(ControlClient, AStrangerIsRefusedAndTheRunGoesOn) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->text, "the launcher does not take this rank: it does not know the secret of the run");
   // What is no message, too much of it, and nothing at all.
+  std::vector<ControlFd> others;
   for (const std::string& bytes :
        {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(1 << 20, 'x'), std::string()}) {
-    const ControlFd other = connect_to(server.server.address());
+    const ControlFd& other = others.emplace_back(connect_to(server.server.address()));
     for (size_t at = 0; at < bytes.size();) {
       const ssize_t done = ::send(other.get(), bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
       if (done < 0 && errno != EAGAIN) break;

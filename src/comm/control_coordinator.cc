@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "comm/control_secret.h"
+#include "comm/control_proof.h"
 #include "comm/control_text.h"
 
 namespace espalier {
@@ -40,9 +40,10 @@ void ControlCoordinator::pass(double now) {
   last_ = now;
 }
 
-void ControlCoordinator::connected(int link, double now) {
+void ControlCoordinator::connected(int link, std::string nonce, double now) {
   pass(now);
-  strangers_[link] = time_;
+  send(link, {ControlMessage::Challenge{nonce}});
+  strangers_[link] = {std::move(nonce), time_};
 }
 
 void ControlCoordinator::received(int link, const ControlMessage& message, double now) {
@@ -158,8 +159,8 @@ void ControlCoordinator::tick(double now) {
   pass(now);
   show(now);
   std::vector<int> mute;
-  for (const auto& [link, since] : strangers_) {
-    if (time_ - since >= options_.limits.join) mute.push_back(link);
+  for (const auto& [link, stranger] : strangers_) {
+    if (time_ - stranger.since >= options_.limits.join) mute.push_back(link);
   }
   for (const int link : mute) refuse(link, "it does not say who it is");
   suspect();
@@ -186,7 +187,7 @@ std::optional<StageReport> ControlCoordinator::report_of(int number) const {
 }
 
 void ControlCoordinator::join(int link, const ControlMessage::Join& join) {
-  if (!same_secret(join.secret, options_.secret))
+  if (!is_proved(join, options_.secret, strangers_.at(link).nonce))
     return refuse(link, "it does not know the secret of the run");
   if (join.world != options_.world || join.rank < 0 || join.rank >= options_.world)
     return refuse(link, cat("it says that it is rank ", join.rank, " of ", join.world, ", and the run has ",

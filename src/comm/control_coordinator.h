@@ -73,7 +73,8 @@ class ControlCoordinator {
   };
   explicit ControlCoordinator(Options options);
 
-  void connected(int link, double now);
+  // `nonce`: kNonceBytes that no other link has had.
+  void connected(int link, std::string nonce, double now);
   void received(int link, const ControlMessage& message, double now);
   // What came over it is none of ours: `why` in words.
   void garbled(int link, std::string_view why, double now);
@@ -125,6 +126,10 @@ class ControlCoordinator {
     std::optional<ProcessEnd> end;
     std::optional<double> ended_at, lost_at;
   };
+  struct Stranger {  // a link that has not said who it is
+    std::string nonce;
+    double since = 0;
+  };
   struct Evidence {
     VerdictKind kind;
     double when;
@@ -167,8 +172,8 @@ class ControlCoordinator {
 
   const Options options_;
   std::vector<Rank> ranks_;
-  std::map<int, double> strangers_;  // links that have not said who they are, and since when
-  std::map<int, int> rank_of_;       // links
+  std::map<int, Stranger> strangers_;  // links
+  std::map<int, int> rank_of_;         // links
   std::vector<Host> hosts_;
   std::map<int, int> host_of_;  // links
   int refused_ = 0, next_told_ = 50;

@@ -212,8 +212,8 @@ TEST(ControlCoordinator, AllThatWaitForEachOther) {
 TEST(ControlCoordinator, OneThatDoesNotJoinStalls) {
   ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id", .limits = {.stalled = 20}});
   for (int i = 0; i < 2; ++i) coordinator.started(i, 800 + i, 0);
-  coordinator.connected(0, 0);
-  coordinator.received(0, {Message::Join{kSecret, 0, 2, 800}}, 0);
+  coordinator.connected(0, nonce_of(0), 0);
+  coordinator.received(0, join_of(0, 0, 2, 800), 0);
   double now = 0;
   for (int i = 0; i < 205; ++i, now += 0.1) {
     if (i % 10 == 0) coordinator.received(0, {Message::Beat{waits_in(1, 1, "header")}}, now);
@@ -280,8 +280,8 @@ TEST(ControlCoordinator, StatusZeroAtTheEndIsHealthy) {
 TEST(ControlCoordinator, OneThatEndsBeforeItJoinsIsMissed) {
   ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
   for (int i = 0; i < 2; ++i) coordinator.started(i, 800 + i, 0);
-  coordinator.connected(0, 0);
-  coordinator.received(0, {Message::Join{kSecret, 0, 2, 800}}, 0);
+  coordinator.connected(0, nonce_of(0), 0);
+  coordinator.received(0, join_of(0, 0, 2, 800), 0);
   coordinator.ended(1, {}, std::nullopt, 0);
   double now = 0;
   const auto pass = [&](double until, const StageReport& at) {

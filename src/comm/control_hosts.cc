@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "comm/control_coordinator.h"
-#include "comm/control_secret.h"
+#include "comm/control_proof.h"
 #include "comm/control_text.h"
 
 namespace espalier {
@@ -23,7 +23,7 @@ int ControlCoordinator::host_of(int rank) const {
 }
 
 void ControlCoordinator::join(int link, const ControlMessage::HostJoin& join) {
-  if (!same_secret(join.secret, options_.secret))
+  if (!is_proved(join, options_.secret, strangers_.at(link).nonce))
     return refuse(link, "it does not know the secret of the run");
   const bool is_host = join.host >= 0 && join.host < std::ssize(options_.hosts);
   const ControlHost place = is_host ? options_.hosts[static_cast<size_t>(join.host)] : ControlHost();

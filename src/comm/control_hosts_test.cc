@@ -16,22 +16,22 @@ using Message = ControlMessage;
 constexpr int kFirstAgent = 100;  // links of agents
 
 // Hosts a and b of two ranks each; their ranks have started, and joined where `join` says so.
+Message host_join(int link, const Message::HostJoin& join, const std::string& secret = kSecret) {
+  return {proved(join, secret, nonce_of(link))};
+}
+
 struct HostedRun : ScriptedRun {
   explicit HostedRun(bool join = true, bool agents = true) : ScriptedRun(Unjoined(), options()) {
     for (int host = 0; host < 2 && agents; ++host) {
-      connect(kFirstAgent + host, {Message::HostJoin{kSecret, host, host ? "b" : "a", 2 * host, 2}});
+      connect(kFirstAgent + host, host_join(kFirstAgent + host, {{}, host, host ? "b" : "a", 2 * host, 2}));
       for (int rank = 2 * host; rank < 2 * host + 2; ++rank)
         agent(host, {Message::RankStarted{rank, 800 + rank}});
     }
-    for (int rank = 0; rank < 4 && join; ++rank) connect(rank, {Message::Join{kSecret, rank, 4, 5}});
+    for (int rank = 0; rank < 4 && join; ++rank) connect(rank, join_of(rank, rank, 4, 5));
     take();
   }
   static ControlCoordinator::Options options() {
     return {.world = 4, .secret = kSecret, .id = "id", .limits = {}, .hosts = {{"a", 0, 2}, {"b", 2, 2}}};
-  }
-  void connect(int link, const Message& first) {
-    coordinator.connected(link, now);
-    coordinator.received(link, first, now);
   }
   void agent(int host, const Message& message) { say(kFirstAgent + host, message); }
   // Time in which these links beat.
@@ -128,16 +128,20 @@ TEST(ControlHosts, ASilentHostIsNamedBeforeItsRanks) {
 }
 
 TEST(ControlHosts, RefusesWhoIsNoHostOfTheRun) {
-  const std::pair<Message::HostJoin, std::string> cases[] = {
-      {{"other", 0, "a", 0, 2}, "it does not know the secret of the run"},
-      {{kSecret, 2, "c", 4, 2}, "it says that it is a host which the run has not"},
-      {{kSecret, -1, "a", 0, 2}, "it says that it is a host which the run has not"},
-      {{kSecret, 0, "b", 0, 2}, "it says that it is a host which the run has not"},
-      {{kSecret, 0, "a", 0, 4}, "it says that it is a host which the run has not"},
-      {{kSecret, 0, "a", 0, 2}, "host a has joined before"}};
+  const std::string unknown = "it does not know the secret of the run";
+  const std::string no_host = "it says that it is a host which the run has not";
+  const std::pair<Message, std::string> cases[] = {
+      {host_join(50, {{}, 0, "a", 0, 2}, "other"), unknown},
+      {host_join(kFirstAgent, {{}, 0, "a", 0, 2}), unknown},  // recorded on its own connection
+      {{Message::HostJoin{kSecret, 0, "a", 0, 2}}, unknown},
+      {host_join(50, {{}, 2, "c", 4, 2}), no_host},
+      {host_join(50, {{}, -1, "a", 0, 2}), no_host},
+      {host_join(50, {{}, 0, "b", 0, 2}), no_host},
+      {host_join(50, {{}, 0, "a", 0, 4}), no_host},
+      {host_join(50, {{}, 0, "a", 0, 2}), "host a has joined before"}};
   for (const auto& [join, why] : cases) {
     HostedRun run;
-    run.connect(50, {join});
+    run.connect(50, join);
     run.take();
     ASSERT_EQ(run.warnings.size(), 1u) << why;
     EXPECT_EQ(run.warnings[0], cat("a stranger was refused: ", why));

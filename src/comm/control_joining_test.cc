@@ -90,24 +90,23 @@ TEST(ControlJoining, LongFactsThatDifferAreNamed) {
 TEST(ControlJoining, StrangersAreRefusedAndNamed) {
   ScriptedRun run(2);
   const auto refused = [&](int link, const Message& message) {
-    run.coordinator.connected(link, run.now);
-    run.say(link, message);
+    run.connect(link, message);
     run.take();
     EXPECT_EQ(run.closed.back(), link);
     return std::get<Message::Refused>(run.sent[link].back().is).why;
   };
-  for (const char* secret : {"", "s3cres", "s3cret!", "S3cret", "s3cret\n"})
-    EXPECT_EQ(refused(100 + static_cast<int>(run.closed.size()), {Message::Join{secret, 1, 2, 1}}),
-              "it does not know the secret of the run");
+  int link = 100;
+  for (const char* secret : {"", "s3cres", "s3cret!", "S3cret", "s3cret\n"}) {
+    ++link;
+    EXPECT_EQ(refused(link, join_of(link, 1, 2, 1, secret)), "it does not know the secret of the run");
+  }
   EXPECT_EQ(refused(200, {Message::Beat{}}), "its first message does not say who it is");
-  EXPECT_EQ(refused(201, {Message::Join{kSecret, 1, 3, 1}}),
-            "it says that it is rank 1 of 3, and the run has 2");
-  EXPECT_EQ(refused(202, {Message::Join{kSecret, 2, 2, 1}}),
-            "it says that it is rank 2 of 2, and the run has 2");
-  EXPECT_EQ(refused(203, {Message::Join{kSecret, 1, 2, 1}}), "rank 1 has joined before");
-  run.coordinator.connected(204, run.now);
+  EXPECT_EQ(refused(201, join_of(201, 1, 3, 1)), "it says that it is rank 1 of 3, and the run has 2");
+  EXPECT_EQ(refused(202, join_of(202, 2, 2, 1)), "it says that it is rank 2 of 2, and the run has 2");
+  EXPECT_EQ(refused(203, join_of(203, 1, 2, 1)), "rank 1 has joined before");
+  run.connect(204);
   run.coordinator.garbled(204, "no frame", run.now);
-  run.coordinator.connected(205, run.now);
+  run.connect(205);
   run.pass(5.2, {{0, in_step(1, 1)}, {1, in_step(1, 1)}});
   EXPECT_EQ(run.closed.size(), 11u);
   EXPECT_EQ(run.closed.back(), 205);
@@ -116,9 +115,38 @@ TEST(ControlJoining, StrangersAreRefusedAndNamed) {
   EXPECT_EQ(run.text(), "none");
 }
 
+// A proof is of one connection and of what it was given for.
+TEST(ControlJoining, ARecordedJoinIsWorthNothing) {
+  ScriptedRun run(3, ScriptedRun::Unjoined());
+  const auto outcome = [&](int link, const Message& message) {
+    run.connect(link, message);
+    run.take();
+    const auto* refused = std::get_if<Message::Refused>(&run.sent[link].back().is);
+    return refused ? refused->why : "welcome";
+  };
+  const Message recorded = join_of(7, 1, 3, 800);
+  EXPECT_EQ(outcome(8, recorded), "it does not know the secret of the run");
+  Message changed = join_of(9, 0, 3, 800);
+  std::get<Message::Join>(changed.is).rank = 1;
+  EXPECT_EQ(outcome(9, changed), "it does not know the secret of the run");
+  EXPECT_EQ(outcome(10, {Message::Join{kSecret, 1, 3, 800}}), "it does not know the secret of the run");
+  EXPECT_EQ(outcome(11, {proved(Message::HostJoin{{}, 1, "", 3, 800}, kSecret, nonce_of(11))}),
+            "it says that it is a host which the run has not");
+  // The rank itself joins in spite of them.
+  EXPECT_EQ(outcome(7, recorded), "welcome");
+  EXPECT_EQ(run.text(), "none");
+}
+
+TEST(ControlJoining, NoTwoConnectionsGetOneNonce) {
+  const std::string one = random_nonce(), other = random_nonce();
+  EXPECT_EQ(one.size(), kNonceBytes);
+  EXPECT_NE(one, other);
+  EXPECT_NE(one.substr(0, 8), one.substr(8, 8));
+}
+
 TEST(ControlJoining, ManyStrangersAreFewLines) {
   ScriptedRun run(1);
-  for (int link = 100; link < 700; ++link) run.coordinator.connected(link, run.now);
+  for (int link = 100; link < 700; ++link) run.connect(link);
   run.pass(5.2, {{0, in_step(1, 1)}});
   EXPECT_EQ(run.closed.size(), 600u);
   ASSERT_EQ(run.warnings.size(), 7u);
@@ -180,17 +208,17 @@ TEST(ControlJoining, WithoutAnyWhoJoinedThereIsNoVerdict) {
 
 TEST(ControlJoining, WhoComesLateIsTold) {
   ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
-  coordinator.connected(0, 0);
-  coordinator.received(0, {Message::Join{kSecret, 0, 2, 1}}, 0);
+  coordinator.connected(0, nonce_of(0), 0);
+  coordinator.received(0, join_of(0, 0, 2, 1), 0);
   coordinator.ended(0, {true, SIGKILL}, std::nullopt, 1);
   for (double now = 1; now < 2; now += 0.1) coordinator.tick(now);
   ASSERT_TRUE(coordinator.verdict());
   coordinator.take();
-  coordinator.connected(1, 2);
-  coordinator.received(1, {Message::Join{kSecret, 1, 2, 2}}, 2);
+  coordinator.connected(1, nonce_of(1), 2);
+  coordinator.received(1, join_of(1, 1, 2, 2), 2);
   const auto actions = coordinator.take();
-  ASSERT_EQ(actions.size(), 2u);
-  EXPECT_TRUE(std::get<ControlAction::Send>(actions[1].is).message ==
+  ASSERT_EQ(actions.size(), 3u);  // the challenge, the welcome
+  EXPECT_TRUE(std::get<ControlAction::Send>(actions[2].is).message ==
               Message{Message::GivenUp{*coordinator.verdict()}});
 }
 

@@ -3,20 +3,23 @@
 #include <utility>
 
 #include "base/format.h"
+#include "comm/control_proof.h"
 #include "comm/control_text.h"
 
 namespace espalier {
 
 ControlMember::ControlMember(Options options) : options_(std::move(options)) {}
 
-void ControlMember::connected(double now) {
-  begun_ = now;
-  out_.push_back({ControlMessage::Join{options_.secret, options_.rank, options_.world, options_.pid}});
-}
+void ControlMember::connected(double now) { begun_ = now; }
 
 void ControlMember::received(const ControlMessage& message, const StageReport& at) {
   heard_ = true;
-  if (std::holds_alternative<ControlMessage::Welcome>(message.is)) {
+  if (const auto* challenge = std::get_if<ControlMessage::Challenge>(&message.is)) {
+    // Once: whoever asks again wants proofs for somebody else.
+    if (std::exchange(answered_, true)) return;
+    const ControlMessage::Join join{{}, options_.rank, options_.world, options_.pid};
+    out_.insert(out_.begin(), {proved(join, options_.secret, challenge->nonce)});
+  } else if (std::holds_alternative<ControlMessage::Welcome>(message.is)) {
     welcome_ = true;
   } else if (const auto* refused = std::get_if<ControlMessage::Refused>(&message.is)) {
     give_up(cat(options_.coordinator, " does not take this rank: ", refused->why));
@@ -33,7 +36,9 @@ void ControlMember::received(const ControlMessage& message, const StageReport& a
   }
 }
 
-void ControlMember::lost() { give_up(cat(options_.coordinator, " is gone")); }
+void ControlMember::lost(const std::string& why) {
+  give_up(cat(options_.coordinator, why.empty() ? " is gone" : " is not understood: ", why));
+}
 
 void ControlMember::look_for_coordinator(double now) {
   const bool was_away = ticked_ && now - *ticked_ > kLate;
@@ -47,7 +52,7 @@ void ControlMember::tick(double now, const StageReport& at) {
   if (!begun_) return;
   look_for_coordinator(now);
   if (!welcome_ && now - *begun_ >= kAnswer) give_up("the launcher does not answer");
-  if (over_ || (beat_ && now - *beat_ < kBeat)) return;
+  if (over_ || !answered_ || (beat_ && now - *beat_ < kBeat)) return;
   beat_ = now;
   out_.push_back({ControlMessage::Beat{seen(at)}});
 }
@@ -84,7 +89,9 @@ const std::string* ControlMember::value(const std::string& key) const {
   return at != values_.end() && at->second ? &*at->second : nullptr;
 }
 
-std::vector<ControlMessage> ControlMember::take() { return std::exchange(out_, {}); }
+std::vector<ControlMessage> ControlMember::take() {
+  return answered_ ? std::exchange(out_, {}) : std::vector<ControlMessage>();
+}
 
 // A comparison of facts is a collective like others: until all have said theirs, a rank that has waits for
 // them.

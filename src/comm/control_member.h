@@ -30,7 +30,8 @@ class ControlMember {
   // Events. `at` is what the rank does at this moment.
   void connected(double now);
   void received(const ControlMessage& message, const StageReport& at);
-  void lost();
+  // Without a reason it is gone.
+  void lost(const std::string& why = {});
   void tick(double now, const StageReport& at);
 
   // What the rank has to say. Facts may come again once those before are agreed on.
@@ -42,8 +43,10 @@ class ControlMember {
   // Asks for it, once.
   void want(const std::string& key);
 
-  // To be sent, in order, since the last call.
+  // To be sent, in order, since the last call; nothing until the coordinator has sent its Challenge.
   std::vector<ControlMessage> take();
+  // Whether there is more to be sent, now or behind the Challenge.
+  bool has_to_say() const { return !out_.empty(); }
 
   // All ranks have said the same facts as this one at its last describe().
   bool agreed() const { return described_ > 0 && agreed_ == described_; }
@@ -62,7 +65,7 @@ class ControlMember {
   const Options options_;
   std::optional<double> begun_, beat_, ticked_, heard_at_;
   bool heard_ = false;  // since the last tick
-  bool welcome_ = false, over_ = false;
+  bool answered_ = false, welcome_ = false, over_ = false;
   uint64_t described_ = 0, agreed_ = 0;  // how often
   int preemption_ = 0;
   std::optional<RunVerdict> verdict_;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "comm/control_proof.h"
+
 namespace espalier {
 namespace {
 
@@ -12,12 +14,15 @@ using Message = ControlMessage;
 
 const StageReport kInStep{Stage::kStep, 3, 6, "all-reduce 'a'"};
 
+const std::string kNonce(kNonceBytes, 'n');
+
 std::vector<Message> only(Message message) { return {std::move(message)}; }
 
 // A member that has been welcomed.
 ControlMember welcomed() {
   ControlMember out({2, 4, 77, "secret"});
   out.connected(10);
+  out.received({Message::Challenge{kNonce}}, kInStep);
   out.received({Message::Welcome{}}, kInStep);
   out.take();
   return out;
@@ -29,11 +34,29 @@ TEST(ControlMember, SaysWhoItIsFirst) {
   EXPECT_TRUE(member.take().empty()) << "nobody is there";
   member.connected(10);
   member.tick(10, kInStep);
+  member.put("a", "1");
+  EXPECT_TRUE(member.take().empty()) << "the coordinator has not asked";
+  EXPECT_TRUE(member.has_to_say());
+  member.received({Message::Challenge{kNonce}}, kInStep);
+  member.tick(11, kInStep);
   const auto out = member.take();
-  ASSERT_EQ(out.size(), 2u);
-  const Message join{Message::Join{"secret", 2, 4, 77}};
-  EXPECT_TRUE(out[0] == join);
-  EXPECT_TRUE(out[1] == Message{Message::Beat{kInStep}});
+  ASSERT_EQ(out.size(), 3u);
+  const auto* join = std::get_if<Message::Join>(&out[0].is);
+  ASSERT_NE(join, nullptr);
+  EXPECT_EQ(join->rank, 2);
+  EXPECT_EQ(join->world, 4);
+  EXPECT_EQ(join->pid, 77);
+  EXPECT_TRUE(is_proved(*join, "secret", kNonce));
+  EXPECT_FALSE(is_proved(*join, "secres", kNonce));
+  EXPECT_TRUE(out[1] == (Message{Message::Put{"a", "1"}}));
+  EXPECT_TRUE(out[2] == Message{Message::Beat{kInStep}});
+  EXPECT_FALSE(member.has_to_say());
+}
+
+TEST(ControlMember, AnswersOnce) {
+  ControlMember member = welcomed();
+  member.received({Message::Challenge{std::string(kNonceBytes, 'm')}}, kInStep);
+  EXPECT_TRUE(member.take().empty());
 }
 
 TEST(ControlMember, BeatsEachSecondAndWhenAsked) {
@@ -136,6 +159,10 @@ TEST(ControlMember, WithoutALauncherItGivesUp) {
   member.lost();
   EXPECT_EQ(member.verdict()->text, "the launcher is gone");
   EXPECT_EQ(member.verdict()->rank, -1);
+  ControlMember other = welcomed();
+  other.lost("the other side speaks version 1 of the protocol, this one 2");
+  EXPECT_EQ(other.verdict()->text,
+            "the launcher is not understood: the other side speaks version 1 of the protocol, this one 2");
 }
 
 // A coordinator that says that it is there each second, and then no more.

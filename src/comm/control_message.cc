@@ -49,6 +49,7 @@ std::string hex_of(std::string_view bytes, std::string_view what, size_t most) {
   return out;
 }
 std::string key_hex(const std::string& key) { return hex_of(key, "a key", kLongestKey); }
+std::string proof_hex(const std::string& proof) { return hex_of(proof, "a proof", kProofBytes); }
 std::string value_hex(const std::string& value) { return hex_of(value, "a value", kLongestValue); }
 
 // Reads a member of a message; what is not there is an error.
@@ -110,7 +111,11 @@ StageReport read_report(const Json& json) {
 
 struct Writer {
   Json operator()(const Message::Join& of) const {
-    return {{"is", "join"}, {"secret", of.secret}, {"rank", of.rank}, {"world", of.world}, {"pid", of.pid}};
+    return {{"is", "join"},
+            {"proof", proof_hex(of.proof)},
+            {"rank", of.rank},
+            {"world", of.world},
+            {"pid", of.pid}};
   }
   Json operator()(const Message::Beat& of) const { return {{"is", "beat"}, {"at", json_of(of.at)}}; }
   Json operator()(const Message::Facts& of) const {
@@ -134,8 +139,9 @@ struct Writer {
     return {{"is", "value"}, {"key", key_hex(of.key)}, {"value", value_hex(of.value)}};
   }
   Json operator()(const Message::HostJoin& of) const {
-    return {{"is", "host"},    {"secret", of.secret}, {"host", of.host},
-            {"name", of.name}, {"first", of.first},   {"count", of.count}};
+    return {{"is", "host"},      {"proof", proof_hex(of.proof)},
+            {"host", of.host},   {"name", of.name},
+            {"first", of.first}, {"count", of.count}};
   }
   Json operator()(const Message::RankStarted& of) const {
     return {{"is", "rank started"}, {"rank", of.rank}, {"pid", of.pid}};
@@ -152,6 +158,9 @@ struct Writer {
   }
   Json operator()(const Message::RankStopped& of) const {
     return {{"is", "rank stopped"}, {"rank", of.rank}, {"stopped", static_cast<int>(of.is_stopped)}};
+  }
+  Json operator()(const Message::Challenge& of) const {
+    return {{"is", "challenge"}, {"nonce", hex_of(of.nonce, "a nonce", kNonceBytes)}};
   }
   Json operator()(const Message::Welcome&) const { return {{"is", "welcome"}}; }
   Json operator()(const Message::Refused& of) const {
@@ -172,8 +181,8 @@ using Read = Message (*)(const Fields&);
 constexpr std::pair<std::string_view, Read> kReaders[] = {
     {"join",
      [](const Fields& fields) {
-       return Message{Message::Join{fields.text("secret"), fields.small("rank"), fields.small("world"),
-                                    fields.number("pid")}};
+       return Message{Message::Join{fields.bytes("proof", kProofBytes), fields.small("rank"),
+                                    fields.small("world"), fields.number("pid")}};
      }},
     {"beat", [](const Fields& fields) { return Message{Message::Beat{read_report(fields.object("at"))}}; }},
     {"facts",
@@ -204,8 +213,8 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
      }},
     {"host",
      [](const Fields& fields) {
-       return Message{Message::HostJoin{fields.text("secret"), fields.small("host"), fields.text("name"),
-                                        fields.small("first"), fields.small("count")}};
+       return Message{Message::HostJoin{fields.bytes("proof", kProofBytes), fields.small("host"),
+                                        fields.text("name"), fields.small("first"), fields.small("count")}};
      }},
     {"rank started",
      [](const Fields& fields) {
@@ -224,6 +233,14 @@ constexpr std::pair<std::string_view, Read> kReaders[] = {
     {"rank stopped",
      [](const Fields& fields) {
        return Message{Message::RankStopped{fields.small("rank"), fields.number("stopped", 0, 1) == 1}};
+     }},
+    {"challenge",
+     [](const Fields& fields) {
+       Message::Challenge out{fields.bytes("nonce", kNonceBytes)};
+       if (out.nonce.size() != kNonceBytes)
+         throw FormatError("control.message",
+                           cat("a nonce has ", kNonceBytes, " bytes, not ", out.nonce.size()));
+       return Message{out};
      }},
     {"welcome", [](const Fields&) { return Message{Message::Welcome{}}; }},
     {"refused", [](const Fields& fields) { return Message{Message::Refused{fields.text("why")}}; }},

@@ -60,9 +60,9 @@ enum class FailureCause : uint8_t {
 };
 
 struct ControlMessage {
-  // From ranks.
+  // From ranks. Nothing comes before it but the coordinator's Challenge.
   struct Join {
-    std::string secret;
+    std::string proof;  // control_proof.h
     int rank = 0, world = 0;
     int64_t pid = 0;
     bool operator==(const Join&) const = default;
@@ -101,7 +101,7 @@ struct ControlMessage {
   };
   // From the agent of a host, which looks after the processes there. It beats, too.
   struct HostJoin {
-    std::string secret;
+    std::string proof;
     int host = 0;              // its place in the launcher's list
     std::string name;          // there
     int first = 0, count = 0;  // its ranks
@@ -126,6 +126,10 @@ struct ControlMessage {
     bool operator==(const RankStopped&) const = default;
   };
   // From the coordinator.
+  struct Challenge {  // first, on every connection
+    std::string nonce;
+    bool operator==(const Challenge&) const = default;
+  };
   struct Value {
     std::string key, value;
     bool operator==(const Value&) const = default;
@@ -149,14 +153,15 @@ struct ControlMessage {
   };
 
   std::variant<Join, Beat, Facts, Failed, Left, Preempted, Put, Get, Value, HostJoin, RankStarted, RankEnded,
-               RankStopped, Welcome, Refused, Ask, Agreed, GivenUp>
+               RankStopped, Challenge, Welcome, Refused, Ask, Agreed, GivenUp>
       is;
   bool operator==(const ControlMessage&) const = default;
 };
 
-// A frame: the bytes of the rest (4, little-endian), the version (1), the message as JSON.
-inline constexpr uint8_t kControlVersion = 1;
+// A frame: the bytes of the rest (4, little-endian), the version (2), the message as JSON.
+inline constexpr uint8_t kControlVersion = 2;
 inline constexpr size_t kMostFrame = size_t{1} << 16;  // bytes behind the first four
+inline constexpr size_t kNonceBytes = 32, kProofBytes = 32;
 inline constexpr size_t kLongestKey = 512, kLongestValue = size_t{24} << 10;
 
 // Texts are cut to 8 KiB, and what is no UTF-8 in them becomes U+FFFD. Raises ValueError[control.size] for

@@ -14,7 +14,7 @@ using Message = ControlMessage;
 const StageReport kAt{Stage::kCollective, 812, 1625, "all-reduce 'gradients/2'"};
 
 std::vector<Message> all_messages() {
-  return {{Message::Join{"secret", 3, 8, 4711}},
+  return {{Message::Join{std::string(kProofBytes, '\xfe'), 3, 8, 4711}},
           {Message::Beat{kAt}},
           {Message::Facts{{{"seed", "7"}, {"plan", "\"x\"\n"}}}},
           {Message::Failed{"ValueError: bad", FailureCause::kMismatch, kAt}},
@@ -23,11 +23,12 @@ std::vector<Message> all_messages() {
           {Message::Put{"a/0", std::string("\0\xff\"\n", 4)}},
           {Message::Get{std::string("\x80/\0", 3)}},
           {Message::Value{"", ""}},
-          {Message::HostJoin{"secret", 1, "b", 2, 2}},
+          {Message::HostJoin{std::string(kProofBytes, '\1'), 1, "b", 2, 2}},
           {Message::RankStarted{3, 812}},
           {Message::RankEnded{3, {true, 9}, kAt, "\nthe last line of rank 3:\n  | no data", "number 7"}},
           {Message::RankEnded{2, {false, 3}}},
           {Message::RankStopped{3, true}},
+          {Message::Challenge{std::string(kNonceBytes, '\x80')}},
           {Message::Welcome{}},
           {Message::Refused{"no"}},
           {Message::Ask{}},
@@ -38,7 +39,7 @@ std::vector<Message> all_messages() {
 std::string frame_around(const std::string& json) {
   std::string out(4, '\0');
   for (size_t i = 0; i < 4; ++i) out[i] = static_cast<char>((json.size() + 1) >> 8 * i & 0xff);
-  return out + '\1' + json;
+  return out + '\2' + json;
 }
 
 TEST(ControlMessage, ComesAsItWent) {
@@ -58,7 +59,7 @@ TEST(ControlMessage, ComesAsItWent) {
 
 // The form on the wire, which programs of another version of the library see.
 TEST(ControlMessage, FormOfAFrame) {
-  EXPECT_EQ(frame_of({Message::Ask{}}), std::string("\x0d\0\0\0\1{\"is\":\"ask\"}", 17));
+  EXPECT_EQ(frame_of({Message::Ask{}}), std::string("\x0d\0\0\0\2{\"is\":\"ask\"}", 17));
   EXPECT_EQ(frame_of({Message::Beat{kAt}}).substr(5),
             "{\"is\":\"beat\",\"at\":{\"stage\":\"collective\",\"number\":812,\"collectives\":1625,"
             "\"collective\":\"all-reduce 'gradients/2'\"}}");
@@ -107,21 +108,33 @@ TEST(ControlMessage, WhatIsNoFrameIsRefused) {
   EXPECT_EQ(rule("\x01\x01\x01\x01"), "control.frame");
   EXPECT_EQ(rule(std::string("\x01\x00\x01\x00", 4)), "control.frame");
   EXPECT_EQ(rule("GET / HTTP/1.0\r\n\r\n"), "control.frame");
-  EXPECT_EQ(rule(std::string("\x0d\0\0\0\2", 5)), "control.version");
+  EXPECT_EQ(rule(std::string("\x0d\0\0\0\1", 5)), "control.version");
   EXPECT_EQ(rule(frame_around("{\"is\":\"ask\"")), "json.syntax");
   EXPECT_EQ(rule(frame_around("{\"is\":[[[[[]]]]]}")), "json.levels");
   for (const char* text :
-       {"[]", "{}", "{\"is\":7}", "{\"is\":\"nothing\"}", "{\"is\":\"beat\"}", "{\"is\":\"beat\",\"at\":{}}",
-        "{\"is\":\"join\",\"secret\":\"s\",\"rank\":1.5,\"world\":2,\"pid\":3}",
-        "{\"is\":\"join\",\"secret\":\"s\",\"rank\":-2,\"world\":2,\"pid\":3}",
-        "{\"is\":\"join\",\"secret\":\"s\",\"rank\":1,\"world\":2,\"pid\":18446744073709551615}",
-        "{\"is\":\"join\",\"secret\":\"s\",\"rank\":4294967296,\"world\":2,\"pid\":1}",
+       {"[]",
+        "{}",
+        "{\"is\":7}",
+        "{\"is\":\"nothing\"}",
+        "{\"is\":\"beat\"}",
+        "{\"is\":\"beat\",\"at\":{}}",
+        "{\"is\":\"join\",\"proof\":\"ab\",\"rank\":1.5,\"world\":2,\"pid\":3}",
+        "{\"is\":\"join\",\"proof\":\"ab\",\"rank\":-2,\"world\":2,\"pid\":3}",
+        "{\"is\":\"join\",\"proof\":\"ab\",\"rank\":1,\"world\":2,\"pid\":18446744073709551615}",
+        "{\"is\":\"join\",\"proof\":\"ab\",\"rank\":4294967296,\"world\":2,\"pid\":1}",
+        "{\"is\":\"join\",\"secret\":\"ab\",\"rank\":1,\"world\":2,\"pid\":1}",
+        "{\"is\":\"join\",\"proof\":\"s\",\"rank\":1,\"world\":2,\"pid\":1}",
+        "{\"is\":\"challenge\"}",
+        "{\"is\":\"challenge\",\"nonce\":\"abcd\"}",
         "{\"is\":\"facts\",\"facts\":{\"a\":1}}",
         "{\"is\":\"given up\",\"id\":\"a\",\"kind\":\"other\",\"rank\":1,\"text\":\"\"}",
         "{\"is\":\"left\",\"at\":{\"stage\":\"sleep\",\"number\":1,\"collectives\":1,\"collective\":\"\"}}",
         "{\"is\":\"left\",\"at\":{\"stage\":\"end\",\"number\":1,\"collectives\":-1,\"collective\":\"\"}}",
-        "{\"is\":\"get\"}", "{\"is\":\"get\",\"key\":\"abc\"}", "{\"is\":\"get\",\"key\":\"aX\"}",
-        "{\"is\":\"get\",\"key\":\"aB\"}", "{\"is\":\"put\",\"key\":\"ab\"}"})
+        "{\"is\":\"get\"}",
+        "{\"is\":\"get\",\"key\":\"abc\"}",
+        "{\"is\":\"get\",\"key\":\"aX\"}",
+        "{\"is\":\"get\",\"key\":\"aB\"}",
+        "{\"is\":\"put\",\"key\":\"ab\"}"})
     EXPECT_EQ(rule(frame_around(text)), "control.message") << text;
   EXPECT_EQ(rule(frame_of({Message::Ask{}}).substr(0, 16)), "nothing");
 }

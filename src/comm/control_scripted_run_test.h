@@ -8,10 +8,22 @@
 
 #include "base/format.h"
 #include "comm/control_coordinator.h"
+#include "comm/control_proof.h"
 
 namespace espalier {
 
 inline constexpr const char* kSecret = "s3cret";
+
+// What the connection of this number got.
+inline std::string nonce_of(int link) {
+  std::string out = cat("nonce of link ", link);
+  out.resize(kNonceBytes, '.');
+  return out;
+}
+inline ControlMessage join_of(int link, int rank, int world, int64_t pid,
+                              const std::string& secret = kSecret) {
+  return {proved(ControlMessage::Join{{}, rank, world, pid}, secret, nonce_of(link))};
+}
 
 inline StageReport in_step(int64_t step, uint64_t collectives) {
   return {Stage::kStep, step, collectives, ""};
@@ -25,14 +37,20 @@ struct ScriptedRun {
   // Nobody has joined.
   struct Unjoined {};
   ScriptedRun(Unjoined, ControlCoordinator::Options options) : coordinator(options), world(options.world) {}
+  ScriptedRun(int world, Unjoined)
+      : ScriptedRun(Unjoined(), {.world = world, .secret = kSecret, .id = "id"}) {}
   explicit ScriptedRun(int world, ControlLimits limits = {})
       : coordinator({.world = world, .secret = kSecret, .id = "id", .limits = limits}), world(world) {
     for (int i = 0; i < world; ++i) {
       coordinator.started(i, 800 + i, now);
-      coordinator.connected(i, now);
-      say(i, {ControlMessage::Join{kSecret, i, world, 800 + i}});
+      connect(i, join_of(i, i, world, 800 + i));
     }
     take();
+  }
+  void connect(int link) { coordinator.connected(link, nonce_of(link), now); }
+  void connect(int link, const ControlMessage& first) {
+    connect(link);
+    say(link, first);
   }
   void say(int rank, const ControlMessage& message) { coordinator.received(rank, message, now); }
   void beat(int rank, const StageReport& at) { say(rank, {ControlMessage::Beat{at}}); }
@@ -51,7 +69,9 @@ struct ScriptedRun {
   }
   void take() {
     for (const ControlAction& action : coordinator.take()) {
-      if (const auto* send = std::get_if<ControlAction::Send>(&action.is))
+      // But for the first, which this side has made.
+      if (const auto* send = std::get_if<ControlAction::Send>(&action.is);
+          send && !std::holds_alternative<ControlMessage::Challenge>(send->message.is))
         sent[send->link].push_back(send->message);
       if (const auto* close = std::get_if<ControlAction::Close>(&action.is)) closed.push_back(close->link);
       if (const auto* warning = std::get_if<ControlAction::Warn>(&action.is))

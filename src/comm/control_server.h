@@ -42,9 +42,14 @@ class ControlServer {
   std::optional<StageReport> report_of(int rank) const { return coordinator_.report_of(rank); }
 
  private:
+  struct Peer {
+    ControlLink link;
+    double since = 0;
+  };
   static double now();
   void accept_all();
-  void make_room();
+  bool make_room();
+  void wait_for_room(bool waits);
   void read(int number);
   void act();
   void drop(int number);
@@ -54,7 +59,8 @@ class ControlServer {
   ControlCoordinator coordinator_;
   const int most_links_;
   ControlFd listener_, ready_;
-  std::map<int, ControlLink> links_;  // by the coordinator's numbers
+  bool full_ = false;          // somebody waits for room
+  std::map<int, Peer> links_;  // by the coordinator's numbers
   int next_link_ = 0;
   std::vector<ControlAction> news_;
 };

@@ -31,7 +31,7 @@ SimulatedRun SimulatedRun::of(uint64_t seed) {
   constexpr int kSignals[] = {SIGKILL, SIGSEGV, SIGBUS};
   out.number = out.fault == SimulatedFault::kKill ? kSignals[below(3)] : below(2) ? 0 : 3;
   out.resets = below(3) == 0;
-  out.strangers = below(4) == 0 ? 4 : 0;
+  out.strangers = below(4) == 0 ? 5 : 0;
   if (below(6) == 0) {
     out.late_at = real(0, 8);
     out.late = real(1, 20);
@@ -102,8 +102,9 @@ std::string problem_of(const SimulatedRun& run, const SimulatedEnd& end) {
     if (!end.finished) return "it went on, and the run did not";
   } else if (run.fault == SimulatedFault::kStop && run.late > 0 && !end.verdict) {
     // The coordinator was late too, and cannot tell.
-  } else if (run.fault == SimulatedFault::kCut && run.late > 0 && end.finished && !end.verdict) {
-    // All had left before the coordinator was there again.
+  } else if (run.fault == SimulatedFault::kCut && (run.late > 0 || last_breath) && end.finished &&
+             !end.verdict) {
+    // All had left before the coordinator was there again, or before its verdict.
   } else {
     if (!end.verdict) return "a verdict is wanted";
     if (end.verdict->kind != *wanted)

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "base/format.h"
+#include "comm/control_scripted_run_test.h"
 
 namespace espalier {
 
@@ -19,7 +20,7 @@ Simulation::Simulation(const SimulatedRun& run, uint64_t seed)
   }
   for (int i = 0; i < run.world; ++i) {
     in_rank(i, random(0, 2), [this, i] {
-      at_coordinator(now_, [this, i] { coordinator_.connected(i, now_); });
+      at_coordinator(now_, [this, i] { coordinator_.connected(i, nonce_of(i), now_); });
       ranks_[static_cast<size_t>(i)].member.connected(now_);
       beat(i);
       compare(i, 1);
@@ -29,8 +30,8 @@ Simulation::Simulation(const SimulatedRun& run, uint64_t seed)
   after(0, [this] { tick(); });
 }
 
-void Simulation::after(double seconds, std::function<void()> run) {
-  events_.emplace(std::pair(now_ + seconds, order_++), std::move(run));
+void Simulation::at(double when, std::function<void()> run) {
+  events_.emplace(std::pair(when, order_++), std::move(run));
 }
 
 void Simulation::in_rank(int rank, double seconds, std::function<void()> run) {
@@ -44,11 +45,11 @@ void Simulation::in_rank(int rank, double seconds, std::function<void()> run) {
   });
 }
 
-// Who comes while it is late waits until it is there again.
+// Who comes while it is late waits until it is there again, in the order of coming.
 void Simulation::at_coordinator(double when, std::function<void()> run) {
   const double end = run_.late_at + run_.late;
   if (run_.late > 0 && when >= run_.late_at && when < end) when = end;
-  after(when - now_, [this, run = std::move(run)] {
+  at(when, [this, run = std::move(run)] {
     run();
     flush_coordinator();
   });
@@ -58,6 +59,7 @@ void Simulation::flush(int rank) {
   Rank& of = ranks_[static_cast<size_t>(rank)];
   for (const ControlMessage& message : of.member.take()) {
     if (!of.linked) continue;
+    if (std::holds_alternative<ControlMessage::Join>(message.is)) recorded_ = message;
     of.sent = std::max(of.sent, now_ + delay());
     at_coordinator(of.sent, [this, rank, message] { coordinator_.received(rank, message, now_); });
   }
@@ -67,6 +69,7 @@ void Simulation::flush_coordinator() {
   for (const ControlAction& action : coordinator_.take()) {
     if (const auto* send = std::get_if<ControlAction::Send>(&action.is)) {
       if (send->link >= 1000) {
+        if (std::holds_alternative<ControlMessage::Challenge>(send->message.is)) answer(send->link);
         out_.refused += std::holds_alternative<ControlMessage::Refused>(send->message.is);
         continue;
       }
@@ -109,14 +112,16 @@ void Simulation::tick() {
 }
 
 void Simulation::stranger(int link) {
-  at_coordinator(now_, [this, link] {
-    coordinator_.connected(link, now_);
-    if (link % 4 == 0) return;  // says nothing
-    ControlMessage says{ControlMessage::Join{"wrong", 0, run_.world, 1}};
-    if (link % 4 == 1) says = {ControlMessage::Left{}};
-    if (link % 4 == 2) says = {ControlMessage::Join{"s", 0, run_.world + 1, 1}};
-    coordinator_.received(link, says, now_);
-  });
+  at_coordinator(now_, [this, link] { coordinator_.connected(link, nonce_of(link), now_); });
+}
+
+void Simulation::answer(int link) {
+  if (link % 5 == 0) return;  // says nothing
+  ControlMessage says = join_of(link, 0, run_.world, 1, "wrong");
+  if (link % 5 == 1) says = {ControlMessage::Left{}};
+  if (link % 5 == 2) says = join_of(link, 0, run_.world + 1, 1, "s");
+  if (link % 5 == 3 && recorded_) says = *recorded_;
+  at_coordinator(now_ + delay(), [this, link, says] { coordinator_.received(link, says, now_); });
 }
 
 void Simulation::compare(int rank, int64_t next) {

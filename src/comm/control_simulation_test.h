@@ -83,7 +83,8 @@ class Simulation {
     double sent = 0, heard = 0;               // when the last message of each way comes
   };
   double random(double low, double high) { return std::uniform_real_distribution(low, high)(random_); }
-  void after(double seconds, std::function<void()> run);
+  void at(double when, std::function<void()> run);
+  void after(double seconds, std::function<void()> run) { at(now_ + seconds, std::move(run)); }
   void in_rank(int rank, double seconds, std::function<void()> run);
   void at_coordinator(double when, std::function<void()> run);
   void flush(int rank);
@@ -91,6 +92,7 @@ class Simulation {
   void beat(int rank);
   void tick();
   void stranger(int link);
+  void answer(int link);
   void compare(int rank, int64_t next);
   void phase(int rank, int64_t step, int phase);
   void arrive(int rank, int64_t step, int phase);
@@ -104,6 +106,7 @@ class Simulation {
   std::mt19937_64 random_;
   ControlCoordinator coordinator_;
   std::vector<Rank> ranks_;
+  std::optional<ControlMessage> recorded_;                // a join of some rank
   std::vector<int> arrived_;                              // at each collective
   std::vector<std::vector<std::function<void()>>> wait_;  // for each
   std::map<std::pair<double, uint64_t>, std::function<void()>>

@@ -18,6 +18,7 @@
 #include "comm/control_board.h"
 #include "comm/control_fd.h"
 #include "comm/control_link.h"
+#include "comm/control_proof.h"
 #include "comm/control_socket.h"
 #include "dist/agent_orders.h"
 #include "dist/host_address.h"
@@ -91,6 +92,7 @@ class LaunchAgent final : private HostListener {
   void ended(int rank, const ProcessEnd& end, const std::optional<StageReport>& last) override;
 
   HostRanks::Options host_options() const;
+  void join(const std::string& nonce);
   void say(const Message& message);
   void wait();
   void hear_input();
@@ -106,6 +108,8 @@ class LaunchAgent final : private HostListener {
   LaunchSignals signals_;
   ControlLink link_;
   bool linked_ = true, alone_ = false;
+  bool joined_ = false;
+  std::vector<Message> held_;  // until then
   AgentClock::time_point beat_ = {};
   std::vector<std::string> collectives_;  // the last of each rank, when the run was given up, or it ended
   std::unique_ptr<HostRanks> ranks_;
@@ -117,7 +121,6 @@ LaunchAgent::LaunchAgent(AgentOrders orders, const std::string& file, AgentInput
       input_(input),
       link_(connect_to(orders_.control)),
       collectives_(static_cast<size_t>(orders_.count())) {
-  say({Message::HostJoin{orders_.secret, orders_.host, orders_.name, orders_.first, orders_.count()}});
   ranks_ = std::make_unique<HostRanks>(host_options(), static_cast<HostListener&>(*this));
 }
 
@@ -167,14 +170,13 @@ void LaunchAgent::ended(int rank, const ProcessEnd& end, const std::optional<Sta
 }
 
 bool LaunchAgent::run() {
-  if (!linked_) give_up(kLost);  // it was gone before they were there
   while (!ranks_->all_ended()) {
     wait();
     ranks_->look_after();
   }
   ranks_->finish();
   while (ranks_->has_output_left() && !alone_) wait();
-  while (linked_ && link_.waiting() > 0 && !alone_) wait();
+  while (linked_ && (link_.waiting() > 0 || !held_.empty()) && !alone_) wait();
   return !alone_;
 }
 
@@ -209,7 +211,7 @@ void LaunchAgent::hear_input() {
 
 void LaunchAgent::hear_launcher() {
   const auto now = AgentClock::now();
-  if (now - beat_ >= kAgentBeat) {
+  if (joined_ && now - beat_ >= kAgentBeat) {
     beat_ = now;
     say({Message::Beat{}});
   }
@@ -223,6 +225,7 @@ void LaunchAgent::hear_launcher() {
 }
 
 void LaunchAgent::hear(const Message& message) {
+  if (const auto* challenge = std::get_if<Message::Challenge>(&message.is)) join(challenge->nonce);
   if (const auto* refused = std::get_if<Message::Refused>(&message.is))
     throw RunError("agent.refused", cat("the launcher does not take this host: ", refused->why));
   if (const auto* given_up = std::get_if<Message::GivenUp>(&message.is)) {
@@ -237,12 +240,22 @@ void LaunchAgent::forward(int number) {
   ranks_->signal(SIGCONT);
 }
 
+void LaunchAgent::join(const std::string& nonce) {
+  if (std::exchange(joined_, true)) return;
+  const Message::HostJoin join{{}, orders_.host, orders_.name, orders_.first, orders_.count()};
+  say({proved(join, orders_.secret, nonce)});
+  for (const Message& message : std::exchange(held_, {})) say(message);
+}
+
 void LaunchAgent::say(const Message& message) {
-  if (linked_ && !link_.send(message)) lose_launcher();
+  if (!joined_)
+    held_.push_back(message);
+  else if (linked_ && !link_.send(message))
+    lose_launcher();
 }
 
 void LaunchAgent::lose_launcher() {
-  if (std::exchange(linked_, false) && ranks_) give_up(kLost);
+  if (std::exchange(linked_, false)) give_up(kLost);
 }
 
 void LaunchAgent::give_up(const std::string& why) {
