@@ -32,7 +32,8 @@ LaunchRanks::LaunchRanks(const LaunchOptions& options, const std::string& file, 
     : options_(options),
       run_(start_name(job, restart)),
       secret_(random_name() + random_name()),
-      control_(cat("unix:@espalier-", run_), coordination(options, run_, secret_)),
+      // Every user of this host sees it in /proc/net/unix, and records of runs are files named by their ids.
+      control_(cat("unix:@espalier-", random_name()), coordination(options, run_, secret_)),
       tally_(options.ranks, options.starter) {
   HostRanks::Options host{.count = options.ranks,
                           .world = options.ranks,

@@ -271,6 +271,20 @@ TEST(LaunchVerdict, ARunThatWasToldToEndIsNotStartedAgain) {
   EXPECT_EQ(run.output, "told\n");
 }
 
+// Every user of the host sees sockets; ids of runs are in names of files.
+TEST(LaunchVerdict, TheSocketSaysNothingOfTheRun) {
+  const auto run =
+      launch_shell(1,
+                   "sees() { grep -q -e \"$1\" /proc/net/unix && echo $1 || echo none; }; "
+                   "echo $(sees $ESPALIER_JOB) $(sees ${ESPALIER_CONTROL#unix:}) $ESPALIER_CONTROL");
+  std::istringstream words(run.output);
+  std::string job, socket, control;
+  words >> job >> socket >> control;
+  EXPECT_EQ(job, "none");
+  EXPECT_TRUE(socket.starts_with("@espalier-")) << run.output;
+  EXPECT_EQ("unix:" + socket, control);
+}
+
 // What a run leaves behind: nothing with a name.
 TEST(LaunchVerdict, NothingIsLeft) {
   const auto sockets = [] {
