@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "comm/control_secret.h"
 #include "comm/control_socket.h"
 #include "espalier/error.h"
 
@@ -47,8 +48,13 @@ std::string missing(const std::string& key) {
 std::unique_ptr<ControlClient> ControlClient::from_environment(ControlHooks hooks) {
   const char* address = std::getenv("ESPALIER_CONTROL");
   if (!address) return nullptr;
-  const char* secret = std::getenv("ESPALIER_SECRET");
-  if (!secret) throw ValueError("control.environment", "ESPALIER_CONTROL is set, and ESPALIER_SECRET is not");
+  const std::string secret = take_secret();
+  if (secret.empty())
+    throw ValueError(
+        "control.environment",
+        "ESPALIER_CONTROL is set, and ESPALIER_SECRET is not: a rank that joins takes it out of its "
+        "environment, so that what it starts does not join",
+        "start ranks by espalier launch");
   const int rank = number_in("ESPALIER_RANK"), world = number_in("ESPALIER_WORLD");
   if (rank >= world)
     throw ValueError("control.environment",

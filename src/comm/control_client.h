@@ -30,8 +30,9 @@ struct ControlHooks {
 
 class ControlClient {
  public:
-  // What `espalier launch` has put into ESPALIER_CONTROL, ESPALIER_SECRET, ESPALIER_RANK and ESPALIER_WORLD;
-  // null without ESPALIER_CONTROL. Raises ValueError[control.environment], and as the constructor.
+  // What `espalier launch` has put into ESPALIER_CONTROL, ESPALIER_SECRET, which is taken out of it
+  // (control_secret.h), ESPALIER_RANK and ESPALIER_WORLD; null without ESPALIER_CONTROL. Raises
+  // ValueError[control.environment], and as the constructor.
   static std::unique_ptr<ControlClient> from_environment(ControlHooks hooks);
   // Raises what connect_to() does.
   ControlClient(const std::string& address, ControlMember::Options options, ControlHooks hooks);

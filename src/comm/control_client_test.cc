@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "comm/control_running_server_test.h"
+#include "comm/control_secret.h"
 #include "comm/control_socket.h"
 #include "comm/ranks_test.h"
 #include "espalier/error.h"
@@ -250,6 +251,8 @@ TEST(ControlClient, FromTheEnvironment) {
   EXPECT_EQ(ControlClient::from_environment({}), nullptr);
   RunningServer server(2);
   const std::string address = server.server.address();
+  set({address.c_str(), "", "0", "2"});
+  EXPECT_EQ(rule(), "control.environment");
   set({address.c_str(), nullptr, "0", "2"});
   EXPECT_EQ(rule(), "control.environment");
   for (const char* rank : {"", "-1", "x", "2", "1 ", "99999999999"}) {
@@ -266,6 +269,30 @@ TEST(ControlClient, FromTheEnvironment) {
   set({address.c_str(), kRunSecret, "1", "2"});
   EXPECT_TRUE(ControlClient::from_environment({}));
   set({nullptr, nullptr, nullptr, nullptr});
+}
+
+// Programs that a rank starts do not get it; the rank itself may join again.
+TEST(ControlClient, TheSecretLeavesTheEnvironment) {
+  RunningServer server(2);
+  ::setenv("ESPALIER_CONTROL", server.server.address().c_str(), 1);
+  ::setenv("ESPALIER_SECRET", kRunSecret, 1);
+  ::setenv("ESPALIER_WORLD", "2", 1);
+  for (const char* rank : {"0", "1"}) {
+    ::setenv("ESPALIER_RANK", rank, 1);
+    const auto client = ControlClient::from_environment({});
+    EXPECT_EQ(std::getenv("ESPALIER_SECRET"), nullptr);
+    EXPECT_TRUE(
+        comes_true([&] { return server.with([](ControlServer& of) { return of.ranks_here(); }) == 1; }));
+    client->left();
+  }
+  EXPECT_EQ(server.with([](ControlServer& of) { return of.joined(); }), 2);
+  // Of a program that is a text of its own.
+  static char constant[] = "ESPALIER_SECRET=another";
+  ::putenv(constant);
+  EXPECT_EQ(take_secret(), "another");
+  EXPECT_EQ(std::string(constant), "ESPALIER_SECRET=another") << "it is not ours to write";
+  EXPECT_EQ(take_secret(), "another");
+  for (const char* name : {"ESPALIER_CONTROL", "ESPALIER_RANK", "ESPALIER_WORLD"}) ::unsetenv(name);
 }
 
 TEST(ControlServer, AnAddressInUseIsRefused) {

@@ -36,14 +36,14 @@ class WireRecorder {
     std::string there, back;
   };
   // Of each connection, in order.
-  std::vector<Recorded> recorded() {
+  std::vector<Recorded> recorded() const {
     const std::lock_guard lock(mutex_);
     std::vector<Recorded> out;
     for (const Connection& one : connections_) out.push_back(one.bytes);
     return out;
   }
   // All of it.
-  std::string bytes() {
+  std::string bytes() const {
     std::string out;
     for (const Recorded& one : recorded()) out += one.there + one.back;
     return out;
@@ -105,7 +105,7 @@ class WireRecorder {
   std::string address_ = "tcp:127.0.0.1:0";
   ControlFd listener_;
   std::atomic<bool> over_{false};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::list<Connection> connections_;  // the thread's; others look under mutex_
   std::thread thread_;
 };

@@ -17,6 +17,7 @@
 #include "base/sha256.h"
 #include "base/thread_pool.h"
 #include "comm/control_board.h"
+#include "comm/control_secret.h"
 #include "comm/local.h"
 #include "comm/shm.h"
 #include "comm/wire_module.h"
@@ -201,9 +202,8 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
                      "set ESPALIER_COORDINATOR=HOST:PORT on all of them, HOST being that of rank 0");
   const std::string address = cat("tcp:", place.coordinator);
   // Without one of the user's it keeps other runs out, and nobody who knows the job.
-  const std::string secret =
-      variable_of_environment("ESPALIER_SECRET")
-          .value_or(sha256_of(cat(place.coordinator, " ", place.job, " ", ::getuid())));
+  std::string secret = take_secret();
+  if (secret.empty()) secret = sha256_of(cat(place.coordinator, " ", place.job, " ", ::getuid()));
   if (rank_ == 0)
     coordinator_ = std::make_unique<OwnCoordinator>(address, world_, secret, place.job, warn_of_run);
   const std::shared_ptr<BoardLayout> board = board_of_process(world_);
