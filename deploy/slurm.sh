@@ -21,6 +21,10 @@ plan=${1:?usage: sbatch slurm.sh PLAN.toml}
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
 export ESPALIER_THREADS=$SLURM_CPUS_PER_TASK
 
+# Workers show each other that they know it; by itself it would be made of what others on the cluster know, too.
+ESPALIER_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d ' ')
+export ESPALIER_SECRET
+
 # What each worker believes, held against all others, before hours are spent. Files of an older try are not read.
 looks=doctor-$SLURM_JOB_ID
 mkdir -p "$looks"

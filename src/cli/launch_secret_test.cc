@@ -14,6 +14,7 @@
 #include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
 #include "comm/control_recorder_test.h"
+#include "dist/machine_facts.h"
 #include "espalier/strategy.h"
 
 namespace espalier::cli {
@@ -111,6 +112,31 @@ TEST_F(RecordedRun, SlowGoesOnAfterOneWhoHasAnotherSecret) {
             std::string::npos)
       << run.error;
   EXPECT_EQ(weights_hash(folder_ + "/model"), wanted_);
+}
+
+TEST_F(RecordedRun, SlowWarnsOnceOfASecretThatCanBeGuessed) {
+  std::string address;
+  for (const NetworkInterface& one : machine_facts().interfaces)
+    if (address.empty() && !one.loopback && one.address.find(':') == one.address.npos) address = one.address;
+  if (address.empty()) GTEST_SKIP() << "no address but loopback";
+  const std::string meet = cat(address, ":", free_port());
+  for (const char* secret : {"", "of-the-user"}) {
+    const Outcome run = call_shell(together(2, [&](int rank) { return rank_words(rank, meet, secret); }));
+    EXPECT_EQ(run.code, 0) << run.error;
+    const std::string warning = cat("espalier: warning: ranks meet at ", meet,
+                                    ", and ESPALIER_SECRET is not set: who can connect and knows ");
+    const size_t at = run.error.find(warning);
+    EXPECT_EQ(at != std::string::npos, *secret == 0) << run.error;
+    EXPECT_TRUE(at == std::string::npos || run.error.find(warning, at + 1) == std::string::npos) << run.error;
+  }
+}
+
+TEST(LaunchSecret, SlowRanksOfMpirunGetARandomOne) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  const Outcome run = call_command(
+      cat("launch -n 2 --engine mpi -- ", shell_words("echo ${#ESPALIER_SECRET}")));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(run.output, "32\n32\n");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::pair<std::string, int> answer_of(const std::string& command) {
 
 // Those that resolve() asks for.
 std::set<std::string> variables_read(const Deployed& variables, ResolvedPlace* place = nullptr) {
-  std::set<std::string> out = {"ESPALIER_THREADS"};  // of the pool of threads
+  std::set<std::string> out = {"ESPALIER_THREADS", "ESPALIER_SECRET"};  // by the pool of threads, by workers
   const ResolvedPlace found = resolve([&](const std::string& name) {
     out.insert(name);
     const auto at = variables.find(name);
@@ -122,7 +122,12 @@ TEST(Deploy, JobSet) {
 
   const auto& container = job["template"]["spec"]["containers"][0];
   Deployed variables;
-  for (const auto& variable : container["env"]) variables[variable["name"]] = variable["value"];
+  for (const auto& variable : container["env"]) {
+    const bool is_secret = variable.contains("valueFrom");
+    EXPECT_EQ(is_secret, variable["name"] == "ESPALIER_SECRET") << "it would stand in the manifest";
+    if (is_secret) known(variable["valueFrom"]["secretKeyRef"], {"name", "key", "optional"});
+    variables[variable["name"]] = is_secret ? "of the cluster" : variable["value"].get<std::string>();
+  }
   EXPECT_EQ(variables["ESPALIER_PODS"], cat(pods));
   EXPECT_EQ(cat(container["ports"][0]["containerPort"].get<int>()), variables["ESPALIER_PORT"]);
   EXPECT_EQ(container["resources"]["limits"]["cpu"], variables["ESPALIER_THREADS"]);

@@ -156,6 +156,7 @@ Diagnosis diagnose(const Environment& environment, const MachineFacts& machine, 
   examine_memory(of);
   examine_network(of);
   examine_port(of);
+  examine_secret(of);
   examine_engines(of);
   const NetworkInterface by = chosen_interface(of);
   const auto version = machine.versions.find("espalier");

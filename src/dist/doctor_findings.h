@@ -47,6 +47,7 @@ void examine_network(DoctorCase& of);
 void examine_engines(DoctorCase& of);
 void examine_slurm(DoctorCase& of);
 void examine_port(DoctorCase& of);
+void examine_secret(DoctorCase& of);
 
 // As Diagnosis::command.
 std::string corrected_command(const DoctorCase& of);

@@ -6,6 +6,7 @@
 #include "base/shortened.h"
 #include "dist/doctor_findings.h"
 #include "dist/host_port.h"
+#include "dist/join_secret.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -139,6 +140,18 @@ void examine_network(DoctorCase& of) {
     of.add(DoctorGrade::kWrong, "coordinator",
            cat("ranks of several hosts meet at ", of.place.coordinator, ", loopback"),
            "each host would look for rank 0 in itself", "the address of rank 0's host that others reach");
+}
+
+void examine_secret(DoctorCase& of) {
+  if (!of.joins_by_address() || of.place.coordinator.empty()) return;
+  if (!of.variable("ESPALIER_SECRET").empty())
+    of.ok("secret", "ESPALIER_SECRET is set");
+  else if (meets_beyond_host(of.place))
+    of.add(DoctorGrade::kWarn, "secret",
+           cat("ranks meet at ", of.place.coordinator, ", and ESPALIER_SECRET is not set"), kGuessable,
+           kSecretCure);
+  else
+    of.ok("secret", "ranks meet on this host alone");
 }
 
 void examine_port(DoctorCase& of) {

@@ -42,7 +42,8 @@ struct Planted {
     return diagnose(
         [this](const std::string& name) {
           const auto found = variables.find(name);
-          return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+          if (found != variables.end()) return std::optional<std::string>(found->second);
+          return name == "ESPALIER_SECRET" ? std::optional<std::string>("secret") : std::nullopt;
         },
         machine, plan, asks);
   }

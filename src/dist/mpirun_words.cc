@@ -17,7 +17,7 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options) {
   std::vector<std::string> out = {"env"};
   for (const char* name :
        {"ESPALIER_RANK", "ESPALIER_WORLD", "ESPALIER_LOCAL_RANK", "ESPALIER_LOCAL_WORLD", "ESPALIER_SEGMENTS",
-        "ESPALIER_CONTROL", "ESPALIER_SECRET", "ESPALIER_CHAOS", "ESPALIER_CORES", "ESPALIER_TERMINAL"}) {
+        "ESPALIER_CONTROL", "ESPALIER_CHAOS", "ESPALIER_CORES", "ESPALIER_TERMINAL"}) {
     out.emplace_back("-u");
     out.emplace_back(name);
   }
@@ -49,6 +49,8 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options) {
     add({"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   if (options.prefix) add({"--tag-output"});
   if (!options.chaos.empty()) add({"-x", cat("ESPALIER_CHAOS=", options.chaos)});
+  // The launcher's is random, and mpirun has it in its environment: on a command line it could be read by all.
+  add({"-x", "ESPALIER_SECRET"});
   add({"-x", "ESPALIER_ENGINE=mpi", "-x", cat("ESPALIER_STALL_AFTER=", options.stall_after)});
   out.insert(out.end(), options.program.begin(), options.program.end());
   return out;

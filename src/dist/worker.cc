@@ -14,15 +14,14 @@
 #include <type_traits>
 
 #include "base/format.h"
-#include "base/sha256.h"
 #include "base/thread_pool.h"
 #include "comm/control_board.h"
-#include "comm/control_secret.h"
 #include "comm/local.h"
 #include "comm/shm.h"
 #include "comm/wire_module.h"
 #include "dist/host_address.h"
 #include "dist/host_port.h"
+#include "dist/join_secret.h"
 #include "dist/late_signals.h"
 #include "espalier/error.h"
 
@@ -201,9 +200,8 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
                      cat(place.source, " (", place.said, ") does not say where ranks meet"),
                      "set ESPALIER_COORDINATOR=HOST:PORT on all of them, HOST being that of rank 0");
   const std::string address = cat("tcp:", place.coordinator);
-  // Without one of the user's it keeps other runs out, and nobody who knows the job.
-  std::string secret = take_secret();
-  if (secret.empty()) secret = sha256_of(cat(place.coordinator, " ", place.job, " ", ::getuid()));
+  const auto [secret, warning] = join_secret(place);
+  if (rank_ == 0 && warn_of_run && !warning.empty()) warn_of_run(warning);
   if (rank_ == 0)
     coordinator_ = std::make_unique<OwnCoordinator>(address, world_, secret, place.job, warn_of_run);
   const std::shared_ptr<BoardLayout> board = board_of_process(world_);

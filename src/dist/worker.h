@@ -40,8 +40,8 @@ class Worker {
   // environment that says half of it, what shm_communicator(), ControlClient, resolve() and load_wire()
   // raise, and StateError[strategy.worker] for a second one in this process.
   static std::shared_ptr<Worker> from_environment();
-  // Of workers that are made from here on, while rank 0 is the coordinator of its run: what it warns of.
-  // Called on another thread.
+  // Of workers that are made from here on, where rank 0 is the coordinator of its run: what it warns of.
+  // Called on any thread.
   static void on_warning(std::function<void(const std::string&)> warn);
   // As one that has done what it had to; in the middle of an exception as one that failed.
   ~Worker();
