@@ -13,6 +13,7 @@
 #include "base/state_folder.h"
 #include "cli/common.h"
 #include "comm/wire_module.h"
+#include "dist/launch_environment.h"
 #include "dist/mpirun_words.h"
 #include "espalier/error.h"
 
@@ -23,7 +24,7 @@ struct LaunchFlags {
   LaunchOptions launch;
   std::string hosts, hostfile, engine = "auto", stall_after = "300s", record;
   bool names_engine = false;
-  std::vector<std::string> program;
+  std::vector<std::string> variables, program;
 };
 
 // Those behind "--", as they came: the parser drops "--", and cuts a word like "[1,2]".
@@ -154,6 +155,7 @@ void launch_program(LaunchFlags& flags) {
   choose_hosts(flags);
   flags.launch.program = program_words();
   flags.launch.stall_after = seconds_of(flags.stall_after);
+  for (const std::string& word : flags.variables) flags.launch.environment.push_back(given_variable(word));
   const auto say = [](const std::string& text) { say_aside(cat("espalier launch: ", text, "\n")); };
   flags.launch.say = say;
   const bool is_auto = flags.engine == "auto";
@@ -189,9 +191,11 @@ constexpr const char* kLaunchExamples =
     "last lines are shown. No rank outlives the launcher.\n"
     "\n"
     "With --hosts the launcher starts this program on each host, by COMMAND. It has\n"
-    "to be there under the same path, as the folder and the program. Environment and\n"
-    "folder are this one's; HOME, TMPDIR and the like are the host's. Nobody has\n"
-    "standard input. Whatever ends the launcher or COMMAND ends the ranks.\n"
+    "to be there under the same path, as the folder and the program. The folder is\n"
+    "this one, the environment the host's with this one's ESPALIER_*, PATH,\n"
+    "LD_LIBRARY_PATH, LANG, LC_*, TZ, threads (OMP_* and the like), settings of\n"
+    "devices and sanitizers, and what --env names. Nobody has standard input.\n"
+    "Whatever ends the launcher or COMMAND ends the ranks.\n"
     "\n"
     "Faults to try with --chaos, at the begin of a step, on the first start alone:\n"
     "  kill:2@step40     rank 2 ends by signal 9\n"
@@ -202,7 +206,7 @@ constexpr const char* kLaunchExamples =
     "Examples:\n"
     "  espalier launch -n 4 -- espalier train plan.toml --strategy multiworker\n"
     "  espalier launch -n 2 --prefix -- ./my_program --epochs 3\n"
-    "  espalier launch --hosts a:2,b:2 -- ./my_program\n"
+    "  espalier launch --hosts a:2,b:2 --env DATA_TOKEN -- ./my_program\n"
     "  espalier launch -n 4 --restarts 3 --chaos kill:2@step40 -- ./my_program\n"
     "\n"
     "Exit codes: 0 all ranks ended with 0; 42 all have saved and gone because they\n"
@@ -229,6 +233,12 @@ void add_launch(CLI::App& app) {
   verb->add_option("--interface", flags->launch.interface,
                    "Of this host, to other hosts: eth0, or an address; by default what leads to them")
       ->type_name("NAME");
+  verb->add_option(
+          "--env", flags->variables,
+          "A variable for all ranks, as it is here or with a value; again for each. Ranks of this host "
+          "have all of this one's by themselves")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
   verb->add_flag("--prefix", flags->launch.prefix, "\"[rank 3] \" before each line of output");
   CLI::Option* engine =
       verb->add_option("--engine", flags->engine,

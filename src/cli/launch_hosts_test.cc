@@ -118,16 +118,38 @@ TEST_F(LaunchHosts, EachRankHasItsPlace) {
 
 TEST_F(LaunchHosts, TheEnvironmentGoesAlongAndTheHostsOwnStays) {
   const Outcome run = call_shell(
-      cat("env GIVEN='a \"b\"' HOSTNAME=here SLURM_PROCID=3 TPU_WORKER_ID=7 ESPALIER_RANK=9 "
+      cat("env OMP_NUM_THREADS='a \"b\"' HOSTNAME=here SLURM_PROCID=3 TPU_WORKER_ID=7 ESPALIER_RANK=9 "
           "PATH=\"$PATH:/given\" ",
           build_folder(),
           "/espalier launch --hosts a,b --interface lo --agent 'env -i HOSTNAME={host} HOME=/of/{host}' -- ",
-          shell_words("echo $ESPALIER_RANK \"$GIVEN\" $HOSTNAME $HOME ${SLURM_PROCID-none} "
+          shell_words("echo $ESPALIER_RANK \"$OMP_NUM_THREADS\" $HOSTNAME $HOME ${SLURM_PROCID-none} "
                       "${TPU_WORKER_ID-none} ${PATH##*:} "
                       "$ESPALIER_ENGINE_ADDRESS")));
   EXPECT_EQ(run.code, 0) << run.error;
   EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0 a \"b\" a /of/a none none /given lo",
                                                                 "1 a \"b\" b /of/b none none /given lo"}));
+}
+
+// Keys of services stay here unless they are named; an agent's own host may have one.
+TEST_F(LaunchHosts, OtherVariablesGoWhereTheyAreNamed) {
+  const auto said = [](const std::string& flags) {
+    const Outcome run = call_shell(cat("env TOKEN=of-here KEY='a=b c' ", build_folder(),
+                                       "/espalier launch --hosts a --interface lo --agent 'env -i KEY=of-a' ",
+                                       flags, " -- ", shell_words("echo ${TOKEN-none} $KEY")));
+    EXPECT_EQ(run.code, 0) << run.error;
+    return run.output;
+  };
+  EXPECT_EQ(said(""), "none of-a\n");
+  EXPECT_EQ(said("--env TOKEN --env KEY"), "of-here a=b c\n");
+  EXPECT_EQ(said("--env TOKEN=said --env TOKEN=last --env=KEY=[1,2]"), "last [1,2]\n");
+}
+
+TEST_F(LaunchHosts, VariablesAreGivenOnOneHostToo) {
+  const Outcome run = call_shell(cat("env TOKEN=of-here OTHER=stays ", build_folder(),
+                                     "/espalier launch -n 1 --env TOKEN=said -- ",
+                                     shell_words("env | grep -c ^TOKEN=; echo $TOKEN $OTHER")));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(run.output, "1\nsaid stays\n");
 }
 
 TEST_F(LaunchHosts, OneHostNeedsNoEngine) {
@@ -162,6 +184,9 @@ TEST_F(LaunchHosts, WrongUseIsASentence) {
       {"--hosts a --interface eth77", "--interface eth77 is no interface with an address here"},
       {"--hosts a --interface lo --agent \"'x\"", "has a quote that is open"},
       {"--hosts a --interface lo --agent /no/such/agent", "cannot run /no/such/agent"},
+      {"-n 1 --env NO_SUCH_VARIABLE", "--env NO_SUCH_VARIABLE: there is no such variable here"},
+      {"-n 1 --env 1A=x", "--env 1A=x: the name of a variable is letters, digits and _"},
+      {"-n 1 --env ESPALIER_SECRET=x", "--env ESPALIER_SECRET: each rank gets its own from its launcher"},
       {"", "-n,--ranks is required"}};
   for (const auto& [flags, part] : cases) {
     const Outcome run = call_command(cat("launch ", flags, " -- true"));

@@ -134,9 +134,9 @@ TEST_F(RecordedRun, SlowWarnsOnceOfASecretThatCanBeGuessed) {
 TEST(LaunchSecret, SlowRanksOfMpirunGetARandomOne) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   const Outcome run = call_command(
-      cat("launch -n 2 --engine mpi -- ", shell_words("echo ${#ESPALIER_SECRET}")));
+      cat("launch -n 2 --engine mpi --env SAID=yes -- ", shell_words("echo ${#ESPALIER_SECRET} $SAID")));
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(run.output, "32\n32\n");
+  EXPECT_EQ(run.output, "32 yes\n32 yes\n");
 }
 
 }  // namespace

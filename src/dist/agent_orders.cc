@@ -45,11 +45,12 @@ std::string line_of(const AgentOrders& orders) {
   const auto check = [](const std::string& text) {
     if (!is_utf8(text))
       throw ValueError("launch.words",
-                       "what goes to other hosts is UTF-8, and the program's words or this "
-                       "folder's name are not");
+                       "what goes to other hosts is UTF-8, and the program's words, this folder's name or a "
+                       "variable of --env are not");
   };
   check(orders.folder);
   for (const std::string& word : orders.program) check(word);
+  for (const std::string& variable : orders.environment) check(variable);
   const OrderJson json = {{"version", orders.version},     {"job", orders.job},
                           {"restart", orders.restart},     {"control", orders.control},
                           {"secret", orders.secret},       {"host", orders.host},

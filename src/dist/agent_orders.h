@@ -33,7 +33,7 @@ struct AgentOrders {
   int world() const;
 };
 
-// One line. Raises ValueError[launch.words] for a folder or program words that are no UTF-8.
+// One line. Raises ValueError[launch.words] for a folder, program words or variables that are no UTF-8.
 std::string line_of(const AgentOrders& orders);
 // Raises FormatError[agent.orders], those of parse_json(), StateError[agent.version] where the launcher is of
 // another version of the library.

@@ -21,6 +21,9 @@ struct LaunchOptions {
   std::vector<std::string> program = {};
   // "[rank 3] " before each line.
   bool prefix = false;
+  // Variables of the ranks, "NAME=VALUE" (given_variable() of dist/launch_environment.h). Without hosts they
+  // have all of this process's, too; on hosts those of forwarded_environment().
+  std::vector<std::string> environment = {};
   // Where the ranks' standard output and error go.
   int output = 1, errors = 2;
   // How often all ranks are started again after a failure.

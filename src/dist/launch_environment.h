@@ -9,8 +9,17 @@ namespace espalier {
 // Of this process, "NAME=VALUE", without what an outer launch has set.
 std::vector<std::string> outer_environment();
 
-// The same for another host: without what says who and where this process is (HOME, PWD, HOSTNAME, TMPDIR,
-// the terminal, the session, the display, its place under another launcher) and what is no UTF-8.
+// Of these, what goes to other hosts by itself: what the library and its plugins read, paths of programs, the
+// language and the time zone, threads, settings of devices and sanitizers, unless it says the place of this
+// process or is no UTF-8.
 std::vector<std::string> forwarded_environment();
+
+// The variable that a user gives all ranks by "NAME", as it is here, or "NAME=VALUE": "NAME=VALUE". Raises
+// ValueError[launch.env] for one that is not set, for what is no name, and for what says a rank's place or
+// the secret of the run.
+std::string given_variable(const std::string& word);
+// `environment` with these, which replace those of the same names.
+std::vector<std::string> with_variables(std::vector<std::string> environment,
+                                        const std::vector<std::string>& variables);
 
 }  // namespace espalier

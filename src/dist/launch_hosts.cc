@@ -87,7 +87,7 @@ LaunchHosts::LaunchHosts(const LaunchOptions& options, const std::string& job, i
                      .control = control_.address(),
                      .secret = secret_,
                      .folder = std::filesystem::current_path().string(),
-                     .environment = forwarded_environment(),
+                     .environment = with_variables(forwarded_environment(), options.environment),
                      .program = options.program,
                      .chaos = restart == 0 ? options.chaos : std::string(),
                      .prefix = options.prefix,

@@ -49,8 +49,10 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options) {
     add({"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   if (options.prefix) add({"--tag-output"});
   if (!options.chaos.empty()) add({"-x", cat("ESPALIER_CHAOS=", options.chaos)});
-  // The launcher's is random, and mpirun has it in its environment: on a command line it could be read by all.
+  // The launcher's is random. mpirun has it, and what the user gives, in its environment: values on a command
+  // line could be read by all.
   add({"-x", "ESPALIER_SECRET"});
+  for (const std::string& variable : options.environment) add({"-x", variable.substr(0, variable.find('='))});
   add({"-x", "ESPALIER_ENGINE=mpi", "-x", cat("ESPALIER_STALL_AFTER=", options.stall_after)});
   out.insert(out.end(), options.program.begin(), options.program.end());
   return out;
