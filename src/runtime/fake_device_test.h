@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -165,6 +166,9 @@ class FakeDevice final : public Device, public std::enable_shared_from_this<Fake
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
                                                std::span<const Alias> aliases = {}) override;
 
+  // Whether anything was brought there or compiled for it.
+  bool was_asked() const { return asked_; }
+
   // Work of tests between that of the device: does not wait for it.
   void then(Work work) {
     const std::lock_guard lock(mutex_);
@@ -201,6 +205,7 @@ class FakeDevice final : public Device, public std::enable_shared_from_this<Fake
     }
   }
 
+  std::atomic<bool> asked_ = false;
   const FakeDeviceOptions options_;
   const RunContext context_{RunContextOptions{.threads = 1}};
   std::mutex mutex_;  // of what follows, and of whether an array was donated
@@ -325,6 +330,7 @@ class FakeProgram final : public DeviceProgram {
 };
 
 inline RemoteArrayPtr FakeDevice::upload(const Literal& value) {
+  asked_ = true;
   const Literal dense = value.expanded();
   auto pages = std::make_shared<FakePages>(dense.type().bytes());
   {
@@ -337,6 +343,7 @@ inline RemoteArrayPtr FakeDevice::upload(const Literal& value) {
 
 inline std::shared_ptr<const DeviceProgram> FakeDevice::compile(const Graph& graph,
                                                                 std::span<const Alias> aliases) {
+  asked_ = true;
   if (options_.compiling) options_.compiling(graph);
   for (size_t i = 0; i < aliases.size(); ++i) {
     const Alias& alias = aliases[i];

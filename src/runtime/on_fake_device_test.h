@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,7 +51,9 @@ class OnFakeDevice final : public testing::EmptyTestEventListener {
         RunContextOptions{.device = device_.get(), .shares = &RunContext::current()});
     scope_.emplace(*context_);
   }
-  void OnTestEnd(const testing::TestInfo&) override {
+  void OnTestEnd(const testing::TestInfo& test) override {
+    if (device_ && !test.result()->Skipped() && !device_->was_asked())
+      std::cout << "[never asked] " << test.test_suite_name() << "." << test.name() << std::endl;
     scope_.reset();
     context_.reset();
     device_.reset();
