@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/float_environment.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
@@ -103,10 +104,7 @@ TEST(ThreadPool, HelpersDoSpareWorkWhileTheOwnerDoesNothing) {
     SpareWork spare;
     spare.start(pool, 4, count);
     pool.parallel_for(2, [](int64_t) {});  // wakes the helper
-    const auto start = std::chrono::steady_clock::now();
-    while (done < 4 && std::chrono::steady_clock::now() - start < std::chrono::seconds(20))
-      std::this_thread::yield();
-    ASSERT_EQ(done.load(), 4);
+    ASSERT_TRUE(comes_true([&] { return done == 4; })) << done;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/thread_pool.h"
 
 namespace espalier {
@@ -15,7 +16,7 @@ namespace espalier {
 template <class Once>
 void until_helped(const ThreadPool& pool, const Once& once) {
   const uint64_t before = pool.helped();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTooLong);
   do {
     once();
     if (testing::Test::HasFailure()) return;

@@ -2,6 +2,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "base/thread_pool.h"
@@ -49,21 +50,9 @@ TEST(DatasetPrefetch, MakesAtMostItsCountAhead) {
   EXPECT_EQ(made, 0) << "nothing before it is asked";
   iterator.next();
   // One was given, three wait, and one is held by the thread that found no place for it.
-  for (int i = 0; i < 2000 && made < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(made, 5);
+  EXPECT_TRUE(comes_true([&] { return made == 5; })) << made;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(made, 5);
-}
-
-// Whether it came true before long.
-template <class F>
-bool comes_true(const F& f) {
-  const auto start = std::chrono::steady_clock::now();
-  while (!f()) {
-    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(10)) return false;
-    std::this_thread::yield();
-  }
-  return true;
 }
 
 // Elements that hold the id of the context they were made in.

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "base/scratch_test.h"
 #include "espalier/espalier.h"
@@ -68,7 +69,8 @@ struct OneOfTwo final : Communicator {
       pair.waiting = 0;
       ++pair.round;
       pair.both.notify_all();
-    } else if (!pair.both.wait_for(lock, std::chrono::seconds(20), [&] { return pair.round != round; })) {
+    } else if (!pair.both.wait_for(lock, std::chrono::duration<double>(kTooLong),
+                                   [&] { return pair.round != round; })) {
       throw StateError("test.deadline", cat("rank ", number, " waits for the other"));
     }
     return pair.result;
