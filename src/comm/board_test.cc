@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "comm/board_layout.h"
 #include "comm/host.h"
 #include "comm/local.h"
@@ -91,7 +92,14 @@ TEST(Board, MeasuresWhoComesLate) {
   on_threads(ranks, [&](Communicator& rank, ThreadPool& pool) {
     for (int i = 0; i < 5; ++i) {
       run_collective(rank, kNoted, nullptr, nullptr, pool);
-      if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (rank.rank() == 1) {
+        // The others are there by then, however late they are.
+        const auto calls = static_cast<uint64_t>(2 * i + 2);
+        EXPECT_TRUE(comes_true([&] {
+          return board->stage_of(0).collectives == calls && board->stage_of(2).collectives == calls;
+        }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
       run_collective(rank, kNoted, nullptr, nullptr, pool);
     }
   });

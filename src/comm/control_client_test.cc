@@ -7,10 +7,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "comm/control_running_server_test.h"
@@ -77,10 +77,9 @@ TEST(ControlClient, AFailureReachesAllWithItsStep) {
     clients.push_back(client_of(server, rank, 3, std::move(hooks)));
   }
   ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 3; }));
-  const auto begin = std::chrono::steady_clock::now();
   clients[1]->failed("ValueError: row 7 has no label", FailureCause::kOwn);
   for (const auto& client : clients) {
-    const auto verdict = client->wait_for_verdict(5);
+    const auto verdict = client->wait_for_verdict(kTooLong);
     ASSERT_TRUE(verdict);
     EXPECT_EQ(verdict->text,
               "rank 1 (pid 501) failed waiting for input in step 9 before all-reduce 'header' while ranks 0, "
@@ -88,7 +87,7 @@ TEST(ControlClient, AFailureReachesAllWithItsStep) {
               "ValueError: row 7 has no label");
     EXPECT_EQ(verdict->rank, 1);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  // Once, however long they are there.
   std::this_thread::sleep_for(std::chrono::milliseconds(600));
   clients.clear();
   for (const auto& times : told) EXPECT_EQ(times, 1);
@@ -100,7 +99,7 @@ TEST(ControlClient, OneThatIsGoneWithoutAWordIsMissed) {
   const auto stays = client_of(server, 1, 2);
   ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 2; }));
   gone.reset();
-  const auto verdict = stays->wait_for_verdict(5);
+  const auto verdict = stays->wait_for_verdict(kTooLong);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->text, "rank 0 (pid 500) lost its connection, last seen before its first step");
 }
@@ -110,7 +109,7 @@ TEST(ControlClient, ALauncherThatIsGoneIsAVerdictToo) {
   const auto client = client_of(*server, 0, 1);
   ASSERT_TRUE(comes_true([&] { return server->with([](ControlServer& of) { return of.joined(); }) == 1; }));
   server.reset();
-  const auto verdict = client->wait_for_verdict(5);
+  const auto verdict = client->wait_for_verdict(kTooLong);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->text, "the launcher is gone");
 }
@@ -119,7 +118,7 @@ TEST(ControlClient, AStrangerIsRefusedAndTheRunGoesOn) {
   RunningServer server(1);
   const auto client = client_of(server, 0, 1);
   const ControlClient stranger(server.server.address(), {0, 1, 1, "0123456789abcdeg"}, {});
-  const auto verdict = stranger.wait_for_verdict(5);
+  const auto verdict = stranger.wait_for_verdict(kTooLong);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->text, "the launcher does not take this rank: it does not know the secret of the run");
   // What is no message, too much of it, and nothing at all.
@@ -178,7 +177,7 @@ TEST(ControlClient, RanksFindWhatOthersLeaveOverBothKindsOfSockets) {
     for (int rank = 0; rank < 3; ++rank)
       ranks.emplace_back([&, rank] {
         const auto client = client_of(server, rank, 3);
-        ControlKeys keys(*client, 20);
+        ControlKeys keys(*client, kTooLong);
         // In turn they are first, and wait for the others; 60 values are more than a link holds at once.
         for (int round = 0; round < 60; ++round) {
           keys.put(cat("g/", round, "/", rank), bytes);
@@ -197,12 +196,12 @@ TEST(ControlClient, ARunListensWhereOneHasJustEnded) {
   {
     const ControlFd listener = listen_at(address), there = connect_to(address);
     pollfd ready{listener.get(), POLLIN, 0};
-    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    ASSERT_EQ(::poll(&ready, 1, static_cast<int>(1000 * kTooLong)), 1);
     ControlFd here(::accept(listener.get(), nullptr, nullptr));
     here.close();
     char byte = 0;
     ready = {there.get(), POLLIN, 0};
-    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    ASSERT_EQ(::poll(&ready, 1, static_cast<int>(1000 * kTooLong)), 1);
     EXPECT_EQ(::read(there.get(), &byte, 1), 0);
   }
   const ControlFd again = listen_at(address);
@@ -228,11 +227,9 @@ TEST(ControlClient, AKeyThatNobodyPutsIsAnErrorThatNamesItsRank) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     other->failed("no more", FailureCause::kOwn);
   });
-  EXPECT_EQ(client->get("gloo/0/at/1", 20), "here");
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(error_of([&] { client->get("gloo/0/met", 20); }),
+  EXPECT_EQ(client->get("gloo/0/at/1", kTooLong), "here");
+  EXPECT_EQ(error_of([&] { client->get("gloo/0/met", kTooLong); }),
             "comm.verdict: rank 1 (pid 501) failed before its first step: no more (verdict id)");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
   later.join();
 }
 

@@ -5,14 +5,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "comm/control_client.h"
 #include "comm/control_server.h"
@@ -64,13 +63,6 @@ class RunningServer {
   std::vector<std::string> warnings_;
   std::thread thread_;
 };
-
-inline bool comes_true(const std::function<bool()>& what) {
-  for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
-    if (what()) return true;
-  }
-  return false;
-}
 
 inline std::unique_ptr<ControlClient> client_of(RunningServer& server, int rank, int world,
                                                 ControlHooks hooks = {}) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/rule_of_test.h"
 #include "comm/host.h"
 #include "comm/ranks_test.h"
@@ -154,7 +155,7 @@ TEST(LocalRanks, AbortEndsEveryWait) {
   on_threads(ranks, [&](Communicator& rank, ThreadPool& pool) {
     const Collective barrier{Collective::Kind::kBarrier, "b", "", 1, 0, nullptr, 0};
     if (rank.rank() == 3) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      EXPECT_TRUE(comes_true([&] { return all_wait(*board_of(rank), 3); }));
       rank.abort("rank 3 threw: no such file");
       rank.abort("another reason");
     } else {

@@ -18,6 +18,7 @@
 
 #include "base/philox.h"
 #include "base/thread_pool.h"
+#include "comm/board.h"
 
 namespace espalier {
 
@@ -38,6 +39,13 @@ void on_threads(const std::vector<std::shared_ptr<Communicator>>& ranks, const B
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
+}
+
+// Whether the first so many ranks sleep until others come.
+inline bool all_wait(const Board& board, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank)
+    if (board.stage_of(rank).stage != Stage::kCollective) return false;
+  return true;
 }
 
 // A sum of floats of many magnitudes, and a fold of integers: either shows in which order it was made.

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -14,10 +15,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/rule_of_test.h"
 #include "comm/board_layout.h"
 #include "comm/control_fd.h"
@@ -135,41 +138,44 @@ TEST(SharedRanks, SlowOneIsKilledAndOthersEnd) {
                 "comm.verdict: rank 2 ended by signal 9");
     });
     for (int rank = 0; rank < 4; ++rank)
-      while (ranks.board->records(rank).size() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_TRUE(comes_true([&] { return ranks.board->records(rank).size() >= 2; }));
     std::this_thread::sleep_for(std::chrono::milliseconds(7 * round));
     ::kill(ranks.children[2], SIGKILL);
+    ASSERT_EQ(::waitpid(ranks.children[2], nullptr, 0), ranks.children[2]);
+    ranks.children[2] = 0;
+    EXPECT_TRUE(comes_true([&] { return ranks.board->stage_of(0).stage == Stage::kCollective; }));
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
     EXPECT_EQ(::waitpid(ranks.children[0], nullptr, WNOHANG), 0) << "it has not waited";
-    EXPECT_EQ(ranks.board->stage_of(0).stage, Stage::kCollective);
-    const auto begin = std::chrono::steady_clock::now();
     ranks.board->abort("rank 2 ended by signal 9");
-    ASSERT_EQ(ranks.wait(), (std::vector<int>{0, 0, -SIGKILL, 0}));
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(seconds.count(), 0.5);
+    ASSERT_EQ(ranks.wait(), (std::vector<int>{0, 0, 0, 0}));
   }
 }
 
+// The median of ten: a busy machine holds up some of them. Whom nobody tells waits for ever.
 TEST(SharedRanks, AbortWakesWithinATenthOfASecond) {
-  Processes ranks(3, [](Communicator& rank, ThreadPool& pool) {
-    const Collective what{Collective::Kind::kBarrier, "b", "", 1, 0, nullptr, 0};
-    if (rank.rank() == 2) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(400));
-      return;
-    }
-    EXPECT_EQ(error_of([&] { run_collective(rank, what, nullptr, nullptr, pool); }),
-              "comm.verdict: given up");
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  const auto begin = std::chrono::steady_clock::now();
-  ranks.board->abort("given up");
-  for (const int rank : {0, 1}) {
-    int status = -1;
-    ::waitpid(ranks.children[static_cast<size_t>(rank)], &status, 0);
-    ranks.children[static_cast<size_t>(rank)] = 0;
-    EXPECT_EQ(status, 0);
+  constexpr int kRounds = 5;
+  auto* const woken_ns =
+      static_cast<int64_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(woken_ns, MAP_FAILED);
+  std::vector<int64_t> took;
+  for (int round = 0; round < kRounds; ++round) {
+    Processes ranks(3, [&](Communicator& rank, ThreadPool& pool) {
+      const Collective what{Collective::Kind::kBarrier, "b", "", 1, 0, nullptr, 0};
+      if (rank.rank() == 2) ::pause();
+      EXPECT_EQ(error_of([&] { run_collective(rank, what, nullptr, nullptr, pool); }),
+                "comm.verdict: given up");
+      woken_ns[rank.rank()] = monotonic_ns();
+    });
+    ASSERT_TRUE(comes_true([&] { return all_wait(*ranks.board, 2); }));
+    const int64_t begin = monotonic_ns();
+    ranks.board->abort("given up");
+    ::kill(ranks.children[2], SIGKILL);
+    EXPECT_EQ(ranks.wait(), (std::vector<int>{0, 0, -SIGKILL}));
+    for (const int rank : {0, 1}) took.push_back(woken_ns[rank] - begin);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
-  EXPECT_EQ(ranks.wait(), all_well(3));
+  std::ranges::sort(took);
+  EXPECT_LT(took[kRounds], 100'000'000);
+  ::munmap(woken_ns, 4096);
 }
 
 TEST(SharedRanks, MismatchIsTheSameSentenceOnAll) {
@@ -199,16 +205,17 @@ std::vector<std::shared_ptr<Communicator>> ranks_here(int world) {
 
 TEST(SharedRanks, LeaveNothingBehind) {
   const auto names = [] {
-    size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) count += entry.exists();
-    return count;
+    std::set<std::string> out;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) out.insert(entry.path());
+    return out;
   };
   const auto descriptors = [] {
     size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) count += entry.exists();
     return count;
   };
-  const size_t names_before = names(), descriptors_before = descriptors();
+  const std::set<std::string> names_before = names();
+  const size_t descriptors_before = descriptors();
   {
     Processes ranks(3, [](Communicator& rank, ThreadPool& pool) {
       const auto data = rank.allocate(1 << 20);
@@ -216,7 +223,13 @@ TEST(SharedRanks, LeaveNothingBehind) {
       if (rank.rank() == 1) ::raise(SIGKILL);
     });
     EXPECT_EQ(ranks.wait(), (std::vector<int>{0, -SIGKILL, 0}));
-    EXPECT_EQ(names(), names_before);
+    // Those of other tests, which run beside this one, go with their ranks.
+    std::set<std::string> left = names();
+    std::erase_if(left, [&](const std::string& name) { return names_before.contains(name); });
+    EXPECT_TRUE(comes_true([&] {
+      const std::set<std::string> now = names();
+      return std::erase_if(left, [&](const std::string& name) { return !now.contains(name); }), left.empty();
+    })) << *left.begin();
   }
   ranks_here(3)[1]->allocate(5000);
   EXPECT_EQ(descriptors(), descriptors_before);

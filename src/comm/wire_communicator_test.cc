@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "comm/local.h"
 #include "comm/ranks_test.h"
 #include "comm/wire_loop_test.h"
@@ -224,7 +225,7 @@ TEST(WiredRanks, AbortEndsEveryWait) {
         run_collective(ranks, what, reinterpret_cast<std::byte*>(data.data()), nullptr, pool);
       };
       if (ranks.rank() == 2) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        EXPECT_TRUE(comes_true([&] { return all_wait(Board(wired.board), 2); }));
         return ranks.abort("rank 2 has had enough");
       }
       EXPECT_EQ(error_of(call), "comm.verdict: rank 2 has had enough");

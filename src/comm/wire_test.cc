@@ -21,6 +21,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "comm/control_server.h"
@@ -120,7 +121,7 @@ void run_gloo(const std::string& name, const std::vector<int>& expected,
     return out;
   };
   const auto begin = WireClock::now();
-  while (!all_done() && seconds_since(begin) < 60) {
+  while (!all_done() && seconds_since(begin) < kTooLong) {
     pollfd ready{server.descriptor(), POLLIN, 0};
     ::poll(&ready, 1, 20);
     server.serve();
@@ -269,13 +270,17 @@ std::string run_mpi(const std::string& name, int expected, std::vector<std::stri
   std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe"};
   words.insert(words.end(), options.begin(), options.end());
   for (const std::string& word : rank_words()) words.push_back(word);
-  children.start(words, {{"TEST_WIRE_ENGINE", "mpi"}, {"TEST_WIRE_CASE", name}});
-  const auto begin = WireClock::now();
-  while (!children.status(0) && seconds_since(begin) < 100) sleep_ms(20);
+  const std::string folder = cat(testing::TempDir(), "/espalier-wire-told-", ::getpid());
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  children.start(words,
+                 {{"TEST_WIRE_ENGINE", "mpi"}, {"TEST_WIRE_CASE", name}, {"TEST_WIRE_FOLDER", folder}});
+  const bool ended = comes_true([&] { return children.status(0).has_value(); });
   if (expected >= 0) {
     EXPECT_EQ(children.status(0).value_or(-1), expected) << children.text(0);
   }
-  EXPECT_TRUE(children.status(0)) << "it hangs: " << children.text(0);
+  fs::remove_all(folder);
+  EXPECT_TRUE(ended) << "it hangs: " << children.text(0);
   return children.text(0);
 }
 #define NEEDS_MPIRUN   \
@@ -308,8 +313,7 @@ TEST(MpiWire, AnotherWorldThanTheRunsIsRefusedSlow) {
     variables.insert(more.begin(), more.end());
     Children children;
     children.start(rank_words(), variables);
-    const auto begin = WireClock::now();
-    while (!children.status(0) && seconds_since(begin) < 60) sleep_ms(20);
+    comes_true([&] { return children.status(0).has_value(); });
     return children.text(0);
   };
   // Without a launcher MPI is alone.
