@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "base/process_state.h"
 #include "base/rule_of_test.h"
@@ -32,18 +33,11 @@ std::set<std::string> lines_of(const std::string& text) {
   return out;
 }
 
+// Beside kTooLong: a rank that nobody ends sleeps for 300 s.
 double seconds_of(const std::function<void()>& call) {
   const auto begin = std::chrono::steady_clock::now();
   call();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// Whether it comes true within 3 s, which a launcher that was killed may take.
-bool comes(const std::function<bool()>& what) {
-  for (int i = 0; i < 300; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
-    if (what()) return true;
-  }
-  return false;
 }
 
 // A zombie is none of ours to reap where its parent was killed.
@@ -63,10 +57,10 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// The status of a child that ends within 5 s; -1 of one that has to be killed.
+// The status of a child that ends; -1 of one that has to be killed.
 int status_of(pid_t child) {
   int status = 0;
-  if (comes([&] { return ::waitpid(child, &status, WNOHANG) == child; })) return status;
+  if (comes_true([&] { return ::waitpid(child, &status, WNOHANG) == child; })) return status;
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   return -1;
@@ -128,7 +122,7 @@ TEST(Launch, MuchOutputOfAllComesWhole) {
 
 TEST(Launch, TheFirstFailureIsNamedWithItsLastLines) {
   const auto run = launch_shell(
-      3, "if [ $ESPALIER_RANK = 1 ]; then seq 30 >&2; printf 'old\\rlast' >&2; exit 7; fi; exec sleep 60");
+      3, "if [ $ESPALIER_RANK = 1 ]; then seq 30 >&2; printf 'old\\rlast' >&2; exit 7; fi; exec sleep 300");
   EXPECT_EQ(run.outcome.code, 7);
   std::string wanted = "\nthe last 20 lines of rank 1:";
   for (int i = 12; i <= 30; ++i) wanted += cat("\n  | ", i);
@@ -138,26 +132,30 @@ TEST(Launch, TheFirstFailureIsNamedWithItsLastLines) {
 }
 
 TEST(Launch, ASignalThatEndsARankIsNamed) {
-  const auto run = launch_shell(2, "[ $ESPALIER_RANK = 1 ] && kill -9 $$; exec sleep 60");
+  const auto run = launch_shell(2, "[ $ESPALIER_RANK = 1 ] && kill -9 $$; exec sleep 300");
   EXPECT_EQ(run.outcome.code, 137);
   EXPECT_TRUE(run.outcome.failure.ends_with(") ended by signal 9")) << run.outcome.failure;
 }
 
 TEST(Launch, SlowOthersThatDoNotListenAreKilledAfterTwoSeconds) {
   const double seconds = seconds_of([] {
-    const auto run =
-        launch_shell(3, "trap '' TERM; [ $ESPALIER_RANK = 2 ] && exit 3; while :; do sleep 1; done");
+    const auto run = launch_shell(3, "trap '' TERM; [ $ESPALIER_RANK = 2 ] && exit 3; exec sleep 300");
     EXPECT_EQ(run.outcome.code, 3);
     EXPECT_EQ(std::ranges::count(run.outcome.failure, '\n'), 0) << run.outcome.failure;
   });
   EXPECT_GE(seconds, 1.9);
-  EXPECT_LE(seconds, 6);
+  EXPECT_LT(seconds, kTooLong);
 }
 
 // It hears the signal that ends it, and need not be killed.
 TEST(Launch, AStoppedRankIsEndedToo) {
-  const auto run = launch_shell(
-      2, "trap 'echo heard; exit 0' TERM; [ $ESPALIER_RANK = 0 ] && kill -STOP $$; sleep 0.2; exit 5");
+  const std::string pid = fresh_folder("launch-stopped-too") + "/pid";
+  const auto run = launch_shell(2,
+                                "trap 'echo heard; exit 0' TERM; "
+                                "[ $ESPALIER_RANK = 0 ] && echo $$ > \"$1\" && kill -STOP $$; "
+                                "until grep -qs '^State:.T' /proc/$(cat \"$1\")/status; do sleep 0.05; done; "
+                                "exit 5",
+                                {}, {pid});
   EXPECT_EQ(run.outcome.code, 5);
   EXPECT_EQ(run.output, "heard\n");
 }
@@ -172,19 +170,27 @@ TEST(Launch, CodeOfPreemption) {
 
 TEST(Launch, WhatARankLeavesBehindEndsWithIt) {
   const std::string pids = fresh_folder("launch-left") + "/pids";
-  const auto run = launch_shell(2, "sleep 60 & echo $! >> \"$1\"; exit 0", {}, {pids});
+  const auto run = launch_shell(2, "sleep 300 & echo $! >> \"$1\"; exit 0", {}, {pids});
   EXPECT_EQ(run.outcome.code, 0);
   const std::vector<std::string> left = words_of(text_of_file(pids));
   ASSERT_EQ(left.size(), 2u);
-  for (const std::string& pid : left) EXPECT_TRUE(comes([&] { return !lives(pid); })) << pid;
+  for (const std::string& pid : left) EXPECT_TRUE(comes_true([&] { return !lives(pid); })) << pid;
 }
 
 // One that has gone into a session of its own keeps the stream open, and is not waited for.
 TEST(Launch, AStreamThatStaysOpenIsNotWaitedFor) {
   const std::string pid = fresh_folder("launch-open") + "/pid";
-  const double seconds = seconds_of(
-      [&] { launch_shell(1, "setsid sleep 4 & echo $! > \"$1\"; sleep 0.2; echo done", {}, {pid}); });
-  EXPECT_LE(seconds, 3);
+  const double seconds = seconds_of([&] {
+    const auto run = launch_shell(1,
+                                  "setsid sh -c 'echo $$ > \"$0\"; exec sleep 300' \"$1\" & "
+                                  "until [ -s \"$1\" ]; do sleep 0.05; done; echo done",
+                                  {}, {pid});
+    EXPECT_EQ(run.output, "done\n");
+  });
+  EXPECT_LT(seconds, kTooLong);
+  const std::string open = words_of(text_of_file(pid)).at(0);
+  EXPECT_TRUE(lives(open));
+  ::kill(std::stoi(open), SIGKILL);
 }
 
 // 150 kB of whole lines, which no pipe holds.
@@ -204,15 +210,15 @@ TEST(Launch, AReaderThatSleepsHoldsUpNeitherRanksNorSignals) {
   const ControlFd read(ends[0]), write(ends[1]);
   const std::string ready = fresh_folder("launch-unread") + "/ready";
   std::thread sender([&] {
-    EXPECT_TRUE(comes([&] { return words_of(text_of_file(ready)).size() == 2; }));
+    EXPECT_TRUE(comes_true([&] { return words_of(text_of_file(ready)).size() == 2; }));
     ::kill(::getpid(), SIGTERM);
   });
   LaunchOutcome outcome;
-  const std::string script = cat(kMuch, "echo $$ >> \"$1\"; exec sleep 60");
+  const std::string script = cat(kMuch, "echo $$ >> \"$1\"; exec sleep 300");
   const double seconds = seconds_of([&] { outcome = launch(options_into(write, script, ready)); });
   sender.join();
   EXPECT_EQ(outcome.code, 128 + SIGTERM) << outcome.failure;
-  EXPECT_LE(seconds, 10);
+  EXPECT_LT(seconds, kTooLong);
 }
 
 TEST(Launch, AReaderThatIsSlowGetsAllInWholeLines) {
@@ -243,7 +249,7 @@ TEST(Launch, SignalsGoToAllRanksAndTheirChildren) {
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     const std::string ready = fresh_folder("launch-signals") + "/ready";
     std::thread sender([&] {
-      comes([&] { return words_of(text_of_file(ready)).size() == 3; });
+      comes_true([&] { return words_of(text_of_file(ready)).size() == 3; });
       ::kill(::getpid(), number);
     });
     // A shell in the background ignores SIGINT, so a child of another kind.
@@ -261,10 +267,10 @@ TEST(Launch, RanksThatDieOfWhatAllWereSentHaveNotFailed) {
   for (const int number : {SIGINT, SIGTERM}) {
     const std::string ready = fresh_folder("launch-told") + "/ready";
     std::thread sender([&] {
-      comes([&] { return words_of(text_of_file(ready)).size() == 3; });
+      comes_true([&] { return words_of(text_of_file(ready)).size() == 3; });
       ::kill(::getpid(), number);
     });
-    const auto run = launch_shell(3, "echo $$ >> \"$1\"; exec sleep 60", {}, {ready});
+    const auto run = launch_shell(3, "echo $$ >> \"$1\"; exec sleep 300", {}, {ready});
     sender.join();
     EXPECT_EQ(run.outcome.code, 128 + number);
     EXPECT_EQ(run.outcome.failure, "");
@@ -277,10 +283,13 @@ TEST(Launch, AnIgnoredSignalStaysIgnored) {
   const pid_t launcher = ::fork();
   if (launcher == 0) {
     ::signal(SIGHUP, SIG_IGN);
-    ::_exit(launch_shell(1, "echo $$ >> \"$1\"; sleep 0.3", {}, {ready}).outcome.code);
+    const auto run =
+        launch_shell(1, "echo $$ >> \"$1\"; until [ -e \"$1-sent\" ]; do sleep 0.05; done", {}, {ready});
+    ::_exit(run.outcome.code);
   }
-  ASSERT_TRUE(comes([&] { return words_of(text_of_file(ready)).size() == 1; }));
+  ASSERT_TRUE(comes_true([&] { return words_of(text_of_file(ready)).size() == 1; }));
   ::kill(launcher, SIGHUP);
+  std::ofstream(ready + "-sent");
   EXPECT_EQ(status_of(launcher), 0);
 }
 
@@ -313,27 +322,34 @@ TEST(Launch, ClosedStreamsAreNoStreamsOfOthers) {
 }
 
 // In a process of its own, which is killed: those whose numbers three ranks of `script` have put into "$1"
-// are gone.
+// are gone, within 3 s by the median of three. They would sleep for 300 s.
 void expect_gone_with_the_launcher(const std::string& name, const std::string& script) {
-  const std::string pids = fresh_folder(name) + "/pids";
-  const pid_t launcher = ::fork();
-  if (launcher == 0) {
-    launch_shell(3, script, {}, {pids});
-    ::_exit(0);
+  std::vector<double> took;
+  for (int round = 0; round < 3; ++round) {
+    const std::string pids = fresh_folder(name) + "/pids";
+    const pid_t launcher = ::fork();
+    if (launcher == 0) {
+      launch_shell(3, script, {}, {pids});
+      ::_exit(0);
+    }
+    ASSERT_TRUE(comes_true([&] { return words_of(text_of_file(pids)).size() == 3; }));
+    took.push_back(seconds_of([&] {
+      ::kill(launcher, SIGKILL);
+      ::waitpid(launcher, nullptr, 0);
+      for (const std::string& pid : words_of(text_of_file(pids)))
+        EXPECT_TRUE(comes_true([&] { return !lives(pid); })) << pid;
+    }));
   }
-  ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 3; }));
-  ::kill(launcher, SIGKILL);
-  ::waitpid(launcher, nullptr, 0);
-  for (const std::string& pid : words_of(text_of_file(pids)))
-    EXPECT_TRUE(comes([&] { return !lives(pid); })) << pid;
+  std::ranges::sort(took);
+  EXPECT_LT(took[1], 3);
 }
 
 TEST(Launch, RanksDieWithTheLauncher) {
-  expect_gone_with_the_launcher("launch-killed", "echo $$ >> \"$1\"; exec sleep 60");
+  expect_gone_with_the_launcher("launch-killed", "echo $$ >> \"$1\"; exec sleep 300");
 }
 
 TEST(Launch, WhatRanksHaveStartedDiesWithTheLauncherToo) {
-  expect_gone_with_the_launcher("launch-killed-children", "sleep 60 & echo $! >> \"$1\"; wait");
+  expect_gone_with_the_launcher("launch-killed-children", "sleep 300 & echo $! >> \"$1\"; wait");
 }
 
 TEST(Launch, StopsAndGoesOnWithItsRanks) {
@@ -341,20 +357,20 @@ TEST(Launch, StopsAndGoesOnWithItsRanks) {
   const pid_t launcher = ::fork();
   if (launcher == 0) {
     ::setpgid(0, 0);
-    const auto run = launch_shell(2, "echo $$ >> \"$1\"; exec sleep 60", {}, {pids});
+    const auto run = launch_shell(2, "echo $$ >> \"$1\"; exec sleep 300", {}, {pids});
     ::_exit(run.outcome.code);
   }
   const auto state_is = [](const std::string& pid, char wanted) {
     const auto state = process_state(std::stoi(pid));
     return state && state->letter == wanted;
   };
-  ASSERT_TRUE(comes([&] { return words_of(text_of_file(pids)).size() == 2; }));
+  ASSERT_TRUE(comes_true([&] { return words_of(text_of_file(pids)).size() == 2; }));
   const std::vector<std::string> ranks = words_of(text_of_file(pids));
   ::kill(launcher, SIGTSTP);
   for (const std::string& pid : {ranks[0], ranks[1], cat(launcher)})
-    EXPECT_TRUE(comes([&] { return state_is(pid, 'T'); })) << pid;
+    EXPECT_TRUE(comes_true([&] { return state_is(pid, 'T'); })) << pid;
   ::kill(launcher, SIGCONT);
-  for (const std::string& pid : ranks) EXPECT_TRUE(comes([&] { return state_is(pid, 'S'); })) << pid;
+  for (const std::string& pid : ranks) EXPECT_TRUE(comes_true([&] { return state_is(pid, 'S'); })) << pid;
   ::kill(launcher, SIGTERM);
   const int status = status_of(launcher);
   EXPECT_TRUE(WIFEXITED(status)) << status;

@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "base/scratch_test.h"
 #include "base/thread_pool.h"
@@ -82,7 +84,7 @@ int train_as_rank(int64_t steps, double seconds) {
     const bool others = error.rule() == "comm.verdict";
     control->failed(error.what(), others ? FailureCause::kOthers : FailureCause::kOwn);
     std::fprintf(stderr, "%s\n", error.message().c_str());
-    control->wait_for_verdict(5);
+    control->wait_for_verdict(kTooLong);
     return 1;
   }
 }
@@ -98,7 +100,6 @@ struct Trained {
   LaunchOutcome outcome;
   std::string errors, output;
   std::vector<std::string> said;
-  double seconds = 0;
 };
 
 Trained train_ranks(int world, LaunchOptions options, int steps = 40, double seconds = 0.01,
@@ -115,9 +116,7 @@ Trained train_ranks(int world, LaunchOptions options, int steps = 40, double sec
   options.output = output.get();
   options.errors = errors.get();
   options.say = [&](const std::string& text) { out.said.push_back(text); };
-  const auto begin = std::chrono::steady_clock::now();
   out.outcome = launch(options);
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   out.errors = written_to(errors.get());
   out.output = written_to(output.get());
   for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
@@ -161,12 +160,11 @@ TEST(LaunchVerdict, AKilledRankIsNamedOnAll) {
       "rank 2 (pid P) ended by signal 9 in step 9 before all-reduce 'gradients'; ranks 0, 1, 3 waited "
       "(verdict ID)";
   EXPECT_EQ(sentence_of(run), wanted);
-  EXPECT_LT(run.seconds, 3);
   EXPECT_NE(run.outcome.failure.find("\nthe last collective of each rank:\n"
-                                     "  | rank 0: number 8, all-reduce 'gradients' of step 9, began 0."),
+                                     "  | rank 0: number 8, all-reduce 'gradients' of step 9, began "),
             std::string::npos)
       << run.outcome.failure;
-  EXPECT_NE(run.outcome.failure.find("  | rank 2: number 7, all-reduce 'gradients' of step 8, began 0."),
+  EXPECT_NE(run.outcome.failure.find("  | rank 2: number 7, all-reduce 'gradients' of step 8, began "),
             std::string::npos);
   // The survivors say the same.
   std::istringstream lines(without_numbers(run.errors));
@@ -192,7 +190,6 @@ TEST(LaunchVerdict, OneThatReturnsEarlyIsMissed) {
   EXPECT_EQ(run.outcome.code, 43);
   EXPECT_EQ(sentence_of(run),
             "rank 1 (pid P) ended with status 0 in step 4 while ranks 0, 2 are in step 4 (verdict ID)");
-  EXPECT_LT(run.seconds, 4);
 }
 
 TEST(LaunchVerdict, FactsThatDifferAreNamedBeforeTheFirstStep) {
@@ -205,18 +202,16 @@ TEST(LaunchVerdict, FactsThatDifferAreNamedBeforeTheFirstStep) {
 }
 
 TEST(LaunchVerdict, SlowAShortStopIsNoFailure) {
-  const Trained run = train_ranks(3, with_chaos("stop:1@step4:3s"), 20);
+  const Trained run = train_ranks(3, with_chaos("stop:1@step4:2s"), 20);
   EXPECT_EQ(run.outcome.code, 0) << run.outcome.failure;
-  EXPECT_GT(run.seconds, 3);
 }
 
 TEST(LaunchVerdict, SlowALongStopIsSilence) {
-  const Trained run = train_ranks(2, with_chaos("stop:1@step4:20s"), 20);
+  const Trained run = train_ranks(2, with_chaos("stop:1@step4:300s"), 20);
   EXPECT_EQ(run.outcome.code, 43);
   const std::string said = without_numbers(run.outcome.failure);
-  EXPECT_TRUE(said.starts_with("rank 1 (pid P) has not been heard of for 5")) << said;
+  EXPECT_TRUE(said.starts_with("rank 1 (pid P) has not been heard of for ")) << said;
   EXPECT_NE(said.find("it is stopped; rank 0 waited"), std::string::npos) << said;
-  EXPECT_LT(run.seconds, 10);
 }
 
 TEST(LaunchVerdict, SlowOneThatHangsIsWarnedOfAndThenGivenUp) {
@@ -224,10 +219,15 @@ TEST(LaunchVerdict, SlowOneThatHangsIsWarnedOfAndThenGivenUp) {
   options.stall_after = 12;
   const Trained run = train_ranks(2, options, 20, 0.01, {{"HANGS", "1"}});
   EXPECT_EQ(run.outcome.code, 43);
-  EXPECT_EQ(sentence_of(run), "rank 1 (pid P) has been in step 5 for 12 s; rank 0 waited (verdict ID)");
+  EXPECT_TRUE(std::regex_match(
+      sentence_of(run),
+      std::regex("rank 1 \\(pid P\\) has been in step 5 for 1\\d s; rank 0 waited \\(verdict ID\\)")))
+      << sentence_of(run);
   ASSERT_EQ(run.said.size(), 1u);
-  EXPECT_EQ(without_numbers(run.said[0]),
-            "warning: rank 1 (pid P) has been in step 5 for 10 s; rank 0 waits");
+  EXPECT_TRUE(
+      std::regex_match(without_numbers(run.said[0]),
+                       std::regex("warning: rank 1 \\(pid P\\) has been in step 5 for 1\\d s; rank 0 waits")))
+      << run.said[0];
 }
 
 TEST(LaunchVerdict, AllStartAgainAfterAFailure) {
@@ -260,8 +260,7 @@ TEST(LaunchVerdict, ARunThatWasToldToEndIsNotStartedAgain) {
   options.restarts = 5;
   const std::string ready = fresh_folder("launch-told") + "/ready";
   std::thread sender([&] {
-    for (int i = 0; i < 500 && !std::ifstream(ready); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(comes_true([&] { return std::ifstream(ready).good(); }));
     ::kill(::getpid(), SIGTERM);
   });
   const auto run = launch_shell(
@@ -300,24 +299,27 @@ TEST(LaunchVerdict, NothingIsLeft) {
                          std::filesystem::directory_iterator());
   };
   const auto shared = [] {
-    return std::distance(std::filesystem::directory_iterator("/dev/shm"),
-                         std::filesystem::directory_iterator());
+    std::set<std::string> out;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) out.insert(entry.path());
+    return out;
   };
-  const auto before_sockets = sockets();
-  const auto before_shared = shared();
+  const auto before_sockets = sockets(), before_shared = shared();
   const auto before = descriptors();
   train_ranks(3, with_chaos("kill:2@step2"), 10);
   train_ranks(2, {}, 5);
   // Those of other tests, which run beside this one, go with their ranks.
-  std::set<std::string> left = sockets();
-  std::erase_if(left, [&](const std::string& name) { return before_sockets.contains(name); });
-  for (int i = 0; i < 600 && !left.empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const std::set<std::string> now = sockets();
-    std::erase_if(left, [&](const std::string& name) { return !now.contains(name); });
-  }
-  EXPECT_EQ(left, std::set<std::string>());
-  EXPECT_EQ(shared(), before_shared);
+  const auto expect_gone = [](std::set<std::string> left, const std::set<std::string>& old,
+                              const auto& names_now) {
+    std::erase_if(left, [&](const std::string& name) { return old.contains(name); });
+    comes_true([&] {
+      const std::set<std::string> now = names_now();
+      std::erase_if(left, [&](const std::string& name) { return !now.contains(name); });
+      return left.empty();
+    });
+    EXPECT_EQ(left, std::set<std::string>());
+  };
+  expect_gone(sockets(), before_sockets, sockets);
+  expect_gone(shared(), before_shared, shared);
   EXPECT_EQ(descriptors(), before);
 }
 
