@@ -5,12 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
-#include <functional>
+#include <map>
 #include <string>
-#include <thread>
+#include <vector>
 
+#include "base/comes_true_test.h"
 #include "base/env.h"
 #include "base/format.h"
 #include "base/process_state.h"
@@ -23,13 +23,16 @@ inline bool lives(pid_t pid) {
   return state && state->lives();
 }
 
-inline bool within(double seconds, const std::function<bool()>& is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+// All of it and its children's, and theirs.
+inline std::vector<pid_t> processes_below(pid_t root) {
+  std::multimap<pid_t, pid_t> children;
+  for (const ProcessState& of : all_processes()) children.emplace(of.parent, of.id);
+  std::vector<pid_t> out = {root};
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto [begin, end] = children.equal_range(out[i]);
+    for (auto at = begin; at != end; ++at) out.push_back(at->second);
   }
-  return true;
+  return out;
 }
 
 // The words of a shell as one process, which is killed where it has not ended with this.
@@ -51,14 +54,17 @@ class Beside {
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
 
+  pid_t process() const { return id_; }
   void signal(int number) const { ::kill(id_, number); }
   bool ended() { return ended_ || (ended_ = ::waitpid(id_, &status_, WNOHANG) == id_); }
-  bool ends_within(double seconds) {
-    return within(seconds, [this] { return ended(); });
+  // Where it hangs, false.
+  bool ends() {
+    return comes_true([this] { return ended(); });
   }
   // Behind its end, as a shell says it.
   int code() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_); }
-  std::string errors() const { return posix_env().read_file(errors_); }
+  // So far.
+  std::string errors() const { return posix_env().exists(errors_) ? posix_env().read_file(errors_) : ""; }
 
  private:
   const std::string errors_;

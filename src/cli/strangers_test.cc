@@ -98,7 +98,6 @@ class Strangers : public EnginesTest {
   struct Visited {
     int code = -1;
     std::string errors;
-    double seconds = 0;
     int ports = 0;
   };
   // Strangers come to each port that `is_visited` when there are so many that have been there for a moment,
@@ -112,7 +111,7 @@ class Strangers : public EnginesTest {
     const auto begin = VisitClock::now();
     std::set<ListeningPort> seen;
     auto since = begin;
-    while (!run.status() && seconds_of_visit(begin) < 30 &&
+    while (!run.status() && seconds_of_visit(begin) < kTooLong &&
            (seen.size() < ports || seconds_of_visit(since) < 0.3)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       std::set<ListeningPort> now;
@@ -137,7 +136,6 @@ class Strangers : public EnginesTest {
     }
     out.code = run.status().value_or(-1);
     out.errors = run.errors();
-    out.seconds = seconds_of_visit(begin);
     EXPECT_NE(out.code, -1) << "it hangs: " << out.errors;
     return out;
   }
@@ -183,7 +181,7 @@ TEST_F(Strangers, SlowThoseWhoDoNotGoAwayEndTheRunAtWorst) {
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
     const Visited run = visited(hosts("a:1,b:1,late:1"), visit, 3, true);
-    EXPECT_LT(run.seconds, 60);
+    EXPECT_EQ(lines_with("has not found the others in 60 s", run.errors), 0) << run.errors;
     if (run.code == 0) {
       expect_learned(run);
       continue;
@@ -215,7 +213,6 @@ TEST_F(Strangers, SlowAnMpirunThatWaitsForThemIsEnded) {
     SCOPED_TRACE(to_string(visit));
     const Visited run =
         visited(cat(build_folder(), "/espalier launch -n 3 --engine mpi -- ", late_mpi_rank(2)), visit, 3);
-    EXPECT_LT(run.seconds, kLimit - 20);
     if (run.code == 0) {
       expect_learned(run);
       continue;

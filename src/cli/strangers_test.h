@@ -16,22 +16,10 @@
 #include <system_error>
 #include <vector>
 
-#include "base/process_state.h"
+#include "cli/beside_test.h"
 #include "comm/control_fd.h"
 
 namespace espalier::cli {
-
-// All of it and its children's, and theirs.
-inline std::vector<pid_t> processes_below(pid_t root) {
-  std::multimap<pid_t, pid_t> children;
-  for (const ProcessState& of : all_processes()) children.emplace(of.parent, of.id);
-  std::vector<pid_t> out = {root};
-  for (size_t i = 0; i < out.size(); ++i) {
-    const auto [begin, end] = children.equal_range(out[i]);
-    for (auto at = begin; at != end; ++at) out.push_back(at->second);
-  }
-  return out;
-}
 
 // A TCP port at which a process listens.
 struct ListeningPort {
