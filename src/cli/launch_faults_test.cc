@@ -1,6 +1,7 @@
 // Programs that leave the ways of `espalier launch`, as ranks of it.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/thread_pool.h"
+#include "cli/beside_test.h"
 #include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
 #include "dist/worker.h"
@@ -29,6 +31,9 @@ void fit_slowly(const Strategy& workers, const std::function<void(int64_t step)>
   model.fit(x, full({60, 1}, 1), {.epochs = 1, .batch_size = 4, .callbacks = {calls}});
 }
 
+// What a test waits for that ends the run, in one piece: ranks share the stream.
+constexpr const char* kUnderWay = "it is under way";
+
 const std::map<std::string, std::function<void()>> kFaults = {
     {"closes",
      [] {
@@ -41,14 +46,20 @@ const std::map<std::string, std::function<void()>> kFaults = {
     {"loop",
      [] {
        const strategy::MultiWorkerMirrored workers;
+       workers.reduce(ReduceOp::kSum, {{full({4}, 1)}});
+       std::cerr << cat(kUnderWay, "\n");
        while (true) workers.reduce(ReduceOp::kSum, {{full({4}, 1)}});
      }},
     {"goes when it is told",
      [] {
        const strategy::MultiWorkerMirrored workers;
        int64_t steps = 0;
-       for (int i = 0; i < 10 && !workers.told_to_go(); ++i) fit_slowly(workers, [&](int64_t) { ++steps; });
-       std::cout << "rank " << workers.worker() << " goes behind " << steps << std::endl;
+       while (!workers.told_to_go()) {
+         fit_slowly(workers, [&](int64_t) {
+           if (++steps == 1) std::cerr << cat(kUnderWay, "\n");
+         });
+       }
+       std::cerr << cat("rank ", workers.worker(), " goes behind ", steps, "\n");
        ::_exit(workers.told_to_go() ? workers.kPreempted : 0);
      }},
     {"fits twice",
@@ -89,15 +100,20 @@ TEST(LaunchFaults, DISABLED_Program) {
   run_named_program([](const std::string& name) { kFaults.at(name)(); });
 }
 
-// Sent SIGTERM after 2 s; 137 where it does not go.
-Outcome told_to_end(const std::string& words) {
-  return call_shell(cat("timeout --preserve-status -k 10 2 ", words));
-}
-
 size_t times(const std::string& text, const std::string& part) {
   size_t out = 0;
   for (size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++out;
   return out;
+}
+
+// Sent SIGTERM when so many ranks have said that they are under way.
+Outcome told_to_end(const std::string& words, size_t ranks = 2) {
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  Beside run(words, fresh_folder("launch-faults-" + name) + "/errors");
+  EXPECT_TRUE(comes_true([&] { return times(run.errors(), kUnderWay) == ranks; })) << run.errors();
+  run.signal(SIGTERM);
+  EXPECT_TRUE(run.ends()) << run.errors();
+  return {run.code(), "", run.errors()};
 }
 
 TEST(LaunchFaults, SlowARankThatClosesItsConnectionIsNamedOnAll) {
@@ -111,9 +127,9 @@ TEST(LaunchFaults, SlowARankThatClosesItsConnectionIsNamedOnAll) {
 TEST(LaunchFaults, SlowAProgramThatIsToldToGoEndsWith42) {
   const Outcome run = told_to_end(launch_words(2, "", program_words("goes when it is told")));
   EXPECT_EQ(run.code, 42) << run.error;
-  EXPECT_EQ(times(run.output, " goes behind "), 2u) << run.output;
-  const size_t at = run.output.find(" goes behind ");
-  EXPECT_EQ(times(run.output, run.output.substr(at, run.output.find('\n', at) - at + 1)), 2u) << run.output;
+  EXPECT_EQ(times(run.error, " goes behind "), 2u) << run.error;
+  const size_t at = run.error.find(" goes behind ");
+  EXPECT_EQ(times(run.error, run.error.substr(at, run.error.find('\n', at) - at + 1)), 2u) << run.error;
 }
 
 TEST(LaunchFaults, ThreadsAreTheCoresSharedOutOrThoseOfItsMask) {
@@ -177,7 +193,8 @@ TEST(LaunchFaults, SlowSignalsThatNobodyLooksForEndTheRun) {
 // Rank 0 waits for one that the signal ends.
 TEST(LaunchFaults, SlowARunThatIsToldToEndBeforeItsFirstStepIsNoFailure) {
   const std::string train = worker_words(folder_to_launch("launch-faults-told"));
-  const Outcome run = told_to_end(launch_words(2, "--restarts 3", but_on(1, "exec sleep 60", train)));
+  const std::string sleeps = cat("{ echo ", kUnderWay, " >&2; exec sleep 300; }");
+  const Outcome run = told_to_end(launch_words(2, "--restarts 3", but_on(1, sleeps, train)), 1);
   EXPECT_EQ(run.code, 128 + SIGTERM) << run.error;
   EXPECT_EQ(times(run.error, "espalier launch: rank 1"), 0u) << run.error;
   EXPECT_EQ(times(run.error, "start again"), 0u) << run.error;
@@ -185,15 +202,25 @@ TEST(LaunchFaults, SlowARunThatIsToldToEndBeforeItsFirstStepIsNoFailure) {
 
 // Who ends all processes of a service reaches a rank twice: by the launcher, too.
 TEST(LaunchFaults, SlowAWorkerThatIsToldTwiceSavesAllTheSame) {
-  const std::string folder = folder_to_launch("launch-faults-twice", 6000), plan = folder + "/plan.toml";
-  write_file(plan, "callbacks = []\n" + posix_env().read_file(plan));  // nothing ends it before
-  const std::string run =
-      launch_words(2, "", worker_words(folder, "--batch 1 --epochs 1000 --checkpoint-every 1000000"));
-  for (const char* gap : {"0.001", "0.005"}) {
-    const Outcome told = call_shell(
-        cat("rm -f ", folder, "/model.checkpoint; ", run, " & L=$!; sleep 1; kill -TERM $L; sleep ", gap,
-            "; kill -TERM $L; wait $L; C=$?; test -f ", folder, "/model.checkpoint && exit $C"));
-    EXPECT_EQ(told.code, 42) << told.error;
+  const std::string folder = folder_to_launch("launch-faults-twice", 600), plan = folder + "/plan.toml";
+  // Nothing ends it before, and its log says that it is under way.
+  const std::string log = folder + "/log.csv", checkpoint = folder + "/model.checkpoint";
+  write_file(plan, posix_env().read_file(plan) + "[[callbacks]]\ntype = \"CSVLogger\"\npath = \"log.csv\"\n");
+  const std::string words =
+      launch_words(2, "", worker_words(folder, "--batch 1 --epochs 100000 --checkpoint-every 100000000"));
+  for (const int gap : {1, 5}) {
+    std::filesystem::remove(log);
+    std::filesystem::remove(checkpoint);
+    Beside run(words, folder + "/errors");
+    EXPECT_TRUE(comes_true([&] {
+      return posix_env().exists(log) && times(posix_env().read_file(log), "\n") > 1;
+    })) << run.errors();
+    run.signal(SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(gap));
+    run.signal(SIGTERM);
+    EXPECT_TRUE(run.ends()) << run.errors();
+    EXPECT_EQ(run.code(), 42) << run.errors();
+    EXPECT_TRUE(posix_env().exists(checkpoint)) << run.errors();
   }
 }
 

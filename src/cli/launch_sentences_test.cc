@@ -7,6 +7,7 @@
 #include <regex>
 #include <thread>
 
+#include "base/comes_true_test.h"
 #include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
 #include "comm/control_client.h"
@@ -88,7 +89,7 @@ const std::map<std::string, std::function<void()>> kPrograms = {
        fit_numbers(workers, [&](const Model&, int64_t step) {
          if (workers.worker() != 1 || step != 3) return;
          for (int descriptor = 3; descriptor < 1024; ++descriptor) ::close(descriptor);
-         std::this_thread::sleep_for(std::chrono::seconds(2));
+         std::this_thread::sleep_for(std::chrono::hours(1));
        });
      }},
     {"twice",
@@ -98,7 +99,7 @@ const std::map<std::string, std::function<void()>> kPrograms = {
      }},
     {"stranger", [] {
        ::setenv("ESPALIER_SECRET", "a guess", 1);
-       ControlClient::from_environment({})->wait_for_verdict(1);
+       ControlClient::from_environment({})->wait_for_verdict(kTooLong);
      }}};
 
 TEST(LaunchSentences, DISABLED_Program) {
@@ -179,9 +180,9 @@ TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
       launch_words(4, "--chaos kill:2@step4", train),
       launch_words(4, "--chaos throw:0@step9", train),
       launch_words(4, "--chaos exit:3@step2", train),
-      launch_words(3, "--chaos stop:1@step15:30s", program_words("slow")),
-      launch_words(3, "--stall-after 3s", program_words("stall")),
-      launch_words(2, "--stall-after 3s", but_on(0, "exec sleep 60", train)),
+      launch_words(3, "--chaos stop:1@step15:300s", program_words("slow")),
+      launch_words(3, "--stall-after 8s", program_words("stall")),
+      launch_words(2, "--stall-after 8s", but_on(0, "exec sleep 300", train)),
       launch_words(3, "", but_on(2, cat("exec ", train, " --lr 0.02"), train)),
       launch_words(4, "", program_words("other calls")),
       launch_words(3, "", but_on(1, cat("exec ", program_words("slow")), train)),
