@@ -82,7 +82,7 @@ void expect_faults_are_named(const std::string& name,
     SCOPED_TRACE(cat("seed ", seed, ": ", fault.flags(), "\n", run.error));
     ASSERT_EQ(run.code, 43);
     EXPECT_NE(run.error.find(cat(")", fault.said())), std::string::npos);
-    EXPECT_LE(seconds_since_last_collective(run.error, fault.rank), fault.kind == "stop" ? 6.5 : 2.5);
+    EXPECT_LE(seconds_since_last_collective(run.error, fault.rank), fault.most_seconds());
     stops += fault.kind == "stop";
     if (!posix_env().exists(checkpoint)) {
       EXPECT_LE(fault.step, 2) << "no checkpoint was written";

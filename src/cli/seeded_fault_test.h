@@ -39,8 +39,12 @@ struct SeededFault {
     return kind == "kill"    ? cat(" ended by signal 9 in step ", step, " ")
            : kind == "throw" ? cat(" failed in step ", step, " ")
            : kind == "exit"  ? cat(" ended with status 0 in step ", step, " while ")
-                             : " has not been heard of for 5.";
+                             : " has not been heard of for ";
   }
+
+  // Which the verdict takes at most, on a busy machine. An end takes 2 where nothing else runs, and would be
+  // silence behind 5; a stop takes 6, and would be warned of behind 10.
+  double most_seconds() const { return kind == "stop" ? 10 : 5; }
 
   std::mt19937 random;
   std::string kind;
