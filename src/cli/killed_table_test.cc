@@ -1,14 +1,19 @@
 // Training of a table by a command that is killed again and again.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <thread>
+#include <tuple>
+#include <utility>
 
+#include "base/comes_true_test.h"
 #include "base/env.h"
 #include "base/philox.h"
+#include "base/process_state.h"
 #include "cli/verb_test.h"
 
 namespace espalier::cli {
@@ -47,6 +52,19 @@ struct KilledTableSlow : testing::Test {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     return status;
   }
+  // Until the child has written the checkpoint so many times, as far as they are seen, or has ended.
+  void wait_for_checkpoints(pid_t child, int times) const {
+    const auto written = [&] {
+      struct stat now = {};
+      ::stat(checkpoint.c_str(), &now);
+      return std::tuple(now.st_ino, now.st_mtim.tv_sec, now.st_mtim.tv_nsec);
+    };
+    auto last = written();
+    EXPECT_TRUE(comes_true([&] {
+      times -= std::exchange(last, written()) != last;
+      return times <= 0 || !process_state(child).value_or(ProcessState()).lives();
+    }));
+  }
 };
 
 TEST_F(KilledTableSlow, EndsInTheSameModel) {
@@ -58,20 +76,24 @@ TEST_F(KilledTableSlow, EndsInTheSameModel) {
   ASSERT_FALSE(posix_env().exists(checkpoint));
   std::filesystem::remove_all(model);
 
+  // At random instants, and in turn somewhere behind the first checkpoints that a run writes.
   Philox random(11);
-  int killed = 0, on_the_way = 0;
-  for (int run = 0; run < 15; ++run) {
+  int on_the_way = 0;
+  for (int run = 0; run < 15 || on_the_way < 5; ++run) {
+    ASSERT_LT(run, 100) << "no kill leaves a checkpoint";
     const pid_t child = start();
-    std::this_thread::sleep_for(whole * (0.6 * static_cast<double>(random.uniform())));
+    double share = 0.6;
+    if (run % 2 == 0) {
+      wait_for_checkpoints(child, 1 + static_cast<int>(random.below(4)));
+      share = 0.005;  // the time between two of them
+    }
+    std::this_thread::sleep_for(whole * (share * static_cast<double>(random.uniform())));
     kill(child, SIGKILL);
     const int status = end_of(child);
-    killed += WIFSIGNALED(status);
-    on_the_way += posix_env().exists(checkpoint);
+    on_the_way += WIFSIGNALED(status) && posix_env().exists(checkpoint);
     EXPECT_TRUE(WIFSIGNALED(status) || status == 0);
     if (status == 0) std::filesystem::remove_all(model);  // else the next has nothing left to do
   }
-  EXPECT_GE(killed, 5);
-  EXPECT_GE(on_the_way, 5);
   ASSERT_EQ(end_of(start()), 0);
   const auto got = posix_env().read_folder(model);
   EXPECT_EQ(got.size(), wanted.size());

@@ -22,7 +22,7 @@
 namespace espalier {
 namespace {
 
-constexpr int kKills = 200, kKillsInAWrite = 30;
+constexpr int kKills = 200, kKillsInAWrite = 30, kRuns = 4;
 constexpr const char* kCheckpoint = "run.checkpoint";
 constexpr const char* kResult = "result";
 constexpr const char* kWeights = "weights";  // those that are trained, f32
@@ -159,7 +159,8 @@ TEST(Kills, SlowATwoHundredFoldKilledRunEndsInTheSameBits) {
 
   std::mt19937_64 random(11);
   int kills = 0, in_a_write = 0, resumed = 0, ended = 0;
-  while (kills < kKills || ended == 0) {
+  const auto enough = [&] { return kills >= kKills && in_a_write >= kKillsInAWrite; };
+  while (!enough() || ended < kRuns) {
     const Folder folder("kills_run");
     for (bool done = false; !done;) {
       resumed += std::filesystem::exists(folder.file(kCheckpoint));
@@ -167,7 +168,7 @@ TEST(Kills, SlowATwoHundredFoldKilledRunEndsInTheSameBits) {
       ASSERT_TRUE(child.wait_for_begin()) << "after " << kills << " kills the run does not begin again";
       const auto instant = random() % static_cast<uint64_t>(duration.count() / 6);
       std::this_thread::sleep_for(std::chrono::microseconds(instant));
-      if (kills < kKills) child.kill();
+      if (!enough()) child.kill();
       const int status = child.wait();
       done = WIFEXITED(status);
       if (done) {
@@ -185,8 +186,6 @@ TEST(Kills, SlowATwoHundredFoldKilledRunEndsInTheSameBits) {
   }
   std::printf("%d kills, %d of them inside of a write; %d starts from a checkpoint, %d runs ended\n", kills,
               in_a_write, resumed, ended);
-  EXPECT_GE(in_a_write, kKillsInAWrite);
-  EXPECT_GT(ended, 3);
 }
 
 // Trains in `folder` on `device`, killed at some instant of so many microseconds behind the run's begin, and
@@ -240,7 +239,7 @@ TEST(Kills, SlowARunOnADeviceIsKilledTwentyTimes) {
   std::mt19937_64 random(13);
   double apart = 0;
   int killed = 0, elsewhere = 0;
-  for (int i = 0; killed < kDeviceKills && i < 4 * kDeviceKills; ++i) {
+  while (killed < kDeviceKills) {
     const Folder folder("kills_device_run");
     const bool here = killed % 4 == 3;
     const uint64_t instant = random() % static_cast<uint64_t>(duration.count());
@@ -258,7 +257,6 @@ TEST(Kills, SlowARunOnADeviceIsKilledTwentyTimes) {
   }
   std::printf("%d kills on a device; %d runs gone on with here, within %.1e of its weights\n", killed,
               elsewhere, apart);
-  EXPECT_EQ(killed, kDeviceKills);
   EXPECT_LE(apart, 1e-4);
 }
 
