@@ -64,8 +64,8 @@ struct ShimFaults : FolderTest {
     Result out;
     out.outcome = call_shell(cat("ESPALIER_SHIM_PLUGIN=", pjrt::test_plugin(), " ESPALIER_SHIM=", fault,
                                  " ESPALIER_SHIM_REPORT=", path("report.json"), " ESPALIER_CACHE=off ",
-                                 "timeout --signal=KILL 30 ", build_folder(), "/espalier ", words(verb),
-                                 " --device ", shim));
+                                 "timeout --signal=KILL ", kTooLong, " ", build_folder(), "/espalier ",
+                                 words(verb), " --device ", shim));
     out.model = posix_env().read_folder(path("there/model"));
     if (posix_env().exists(path("report.json")))
       out.report = nlohmann::json::parse(posix_env().read_file(path("report.json")));

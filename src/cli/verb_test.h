@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 #include "base/scratch_test.h"
 #include "cli/verbs.h"
@@ -86,11 +87,12 @@ inline Outcome call_shell(const std::string& line) {
 inline Outcome call_command(const std::string& arguments) {
   return call_shell(cat(build_folder(), "/espalier ", arguments));
 }
-// With the bytes of `file` written once into a new pipe at `pipe`: one that opens it again ends with 124.
+// With the bytes of `file` written once into a new pipe at `pipe`: one that opens it again hangs, and ends
+// with 124.
 inline Outcome call_with_pipe(const std::string& file, const std::string& pipe,
                               const std::string& arguments) {
-  return call_shell(cat("mkfifo ", pipe, " && { cat ", file, " > ", pipe, " & timeout 20 ", build_folder(),
-                        "/espalier ", arguments, "; }"));
+  return call_shell(cat("mkfifo ", pipe, " && { cat ", file, " > ", pipe, " & timeout ", kTooLong, " ",
+                        build_folder(), "/espalier ", arguments, "; }"));
 }
 
 }  // namespace espalier::cli

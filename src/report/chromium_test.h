@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/comes_true_test.h"
 #include "base/format.h"
 
 namespace espalier {
@@ -29,7 +30,8 @@ inline Opened open_in_chromium(const std::string& folder, const std::string& fil
                                const std::string& flags = "") {
   const std::string log = folder + "/net.json", dom = folder + "/dom.html", errors = folder + "/errors";
   const std::string command =
-      cat("timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-background-networking "
+      cat("timeout ", kTooLong,
+          " chromium --headless --no-sandbox --disable-gpu --disable-background-networking "
           "--disable-component-update --no-first-run --host-resolver-rules='MAP * ~NOTFOUND' "
           "--user-data-dir='",
           folder, "/profile' --enable-logging=stderr --log-net-log='", log,
