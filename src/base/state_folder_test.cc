@@ -70,12 +70,12 @@ TEST_F(StateFolders, OneThatOthersMayWriteIntoIsNotUsed) {
   const StateFolder open("runs");
   EXPECT_FALSE(open.folder);
   EXPECT_NE(open.why_not.find("is open to writers beside its owner"), std::string::npos) << open.why_not;
-  ::setenv("HOME", (folder_ + "/home").c_str(), 1);
-  EXPECT_EQ(StateFolder("runs").path, folder_ + "/home/.local/state/espalier/runs");
+  ::setenv("HOME", (folder_ + "/of-user").c_str(), 1);
+  EXPECT_EQ(StateFolder("runs").path, folder_ + "/of-user/.local/state/espalier/runs");
   // Nor a link.
   fs::remove_all(folder_ + "/espalier");
   fs::create_directory_symlink(folder_, folder_ + "/espalier");
-  EXPECT_EQ(StateFolder("runs").path, folder_ + "/home/.local/state/espalier/runs");
+  EXPECT_EQ(StateFolder("runs").path, folder_ + "/of-user/.local/state/espalier/runs");
 }
 
 TEST_F(StateFolders, TheNewestAreKept) {

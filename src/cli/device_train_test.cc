@@ -107,7 +107,7 @@ TEST_F(DeviceTrain, SlowASecondStartCompilesNothing) {
   EXPECT_EQ(off.at("device").at("loads"), 0);
 }
 
-TEST_F(DeviceTrain, SlowDamagedProgramsAreCompiledAgain) {
+TEST_F(DeviceTrain, NightlyDamagedProgramsAreCompiledAgain) {
   const auto first = train("first", there());
   std::mt19937 random(5);
   for (int round = 0; round < 2; ++round) {
@@ -125,7 +125,7 @@ TEST_F(DeviceTrain, SlowDamagedProgramsAreCompiledAgain) {
   }
 }
 
-TEST_F(DeviceTrain, SlowTwoProcessesShareThePrograms) {
+TEST_F(DeviceTrain, NightlyTwoProcessesShareThePrograms) {
   const auto command = [&](const std::string& model) {
     return cat("ESPALIER_CACHE=", path("cache"), " ", build_folder(),
                "/espalier train --json --epochs 3 --data ", path("rows.csv"), " --label label --model ",
@@ -177,7 +177,7 @@ TEST(DeviceCheck, NaNIsFarFromEverything) {
 }
 
 // Under a strategy: one program on each, which meet in its sums.
-TEST_F(DeviceTrain, SlowSeveralDevicesTrainAsOne) {
+TEST_F(DeviceTrain, NightlySeveralDevicesTrainAsOne) {
   const auto one = train("one", there());
   const std::string plugin = cat("--plugin ", pjrt::test_plugin()), four = "ESPALIER_XLA_CPU_DEVICES=4";
   for (const std::string& words : {cat("--devices xla-cpu:0,xla-cpu:2 ", plugin),
@@ -246,7 +246,7 @@ TEST_F(DeviceTrain, SlowWorkersTrainWithAPluginEach) {
 }
 
 // Rows are 900, so that 648 are of training, in steps of 32: 20, and one of 8 rows.
-TEST_F(DeviceTrain, SlowTwoProcessesLearnWhatOneDeviceDoes) {
+TEST_F(DeviceTrain, NightlyTwoProcessesLearnWhatOneDeviceDoes) {
   const std::string
       head = "[data]\nfile = \"rows.csv\"\nlabel = \"label\"\n[fit]\nepochs = 1\nbatch_size = 32\n",
       dense = "[[model.layers]]\ntype = \"Dense\"\nunits = 16\nactivation = \"relu\"\n",

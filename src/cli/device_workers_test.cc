@@ -108,13 +108,13 @@ TEST(DeviceWorkers, SlowSeededFaultsAreNamedAndTheRunGoesOn) {
   expect_faults_are_named("device-workers", [](const std::string&) { return two_workers(); });
 }
 
-TEST(PodRuns, SlowSeededFaultsAreNamedAndTheRunGoesOn) {
+TEST(PodRuns, NightlySeededFaultsAreNamedAndTheRunGoesOn) {
   ESPALIER_NEEDS_PLUGIN();
   expect_faults_are_named("pod-faults", two_hosts);
 }
 
 // A host that is killed is started again with the others, and goes on from the checkpoint.
-TEST(PodRuns, SlowARestartGoesOn) {
+TEST(PodRuns, NightlyARestartGoesOn) {
   ESPALIER_NEEDS_PLUGIN();
   const std::string folder = folder_to_launch("pod-restart"), values = folder + "/values";
   fs::create_directory(values);

@@ -75,7 +75,7 @@ TEST_F(DistributeJudging, SlowResultsAreThoseOfOneDevice) {
   }
 }
 
-TEST_F(DistributeJudging, SlowWhatIsSaidHasTheSameBitsOnAnyNumber) {
+TEST_F(DistributeJudging, NightlyWhatIsSaidHasTheSameBitsOnAnyNumber) {
   const std::string data = table(411), said = model("model", 1);
   for (const std::string& call : {cat("evaluate ", said, " ", data, " --json --deterministic"),
                                   cat("predict ", said, " ", data, " --json --all --deterministic")}) {
@@ -160,7 +160,7 @@ TEST_F(DistributeJudging, ModelsOfImagesAreJudgedByDevicesToo) {
 }
 
 // All end with the status of one, and nobody is said to have failed in the middle.
-TEST_F(DistributeJudging, SlowImagesThatCannotBeReadEndAllWorkersAlike) {
+TEST_F(DistributeJudging, NightlyImagesThatCannotBeReadEndAllWorkersAlike) {
   for (int i = 0; i < 6; ++i) {
     for (const bool bright : {false, true})
       write_png(cat(path("seen/"), bright ? "bright/" : "dark/", i, ".png"), gray(bright, i));
@@ -185,7 +185,7 @@ TEST_F(DistributeJudging, WhatCountsForNothingIsRefused) {
 }
 
 // The first alone has standard input; one device of several is no worker of its own.
-TEST_F(DistributeJudging, SlowAStreamIsForOneProcess) {
+TEST_F(DistributeJudging, NightlyAStreamIsForOneProcess) {
   const std::string data = table(60), said = model("model", 1);
   for (const std::string& line : {cat("predict ", said, " -"), cat("evaluate ", said, " -"),
                                   cat("train --data - --label label --model ", path("new"))}) {

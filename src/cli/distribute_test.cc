@@ -193,7 +193,7 @@ TEST(Distribute, SlowRestartsGoOnByThemselves) {
 }
 
 // What a checkpoint holds knows nothing of workers. Rank 0 fails: a failure lets it end what it writes.
-TEST(Distribute, SlowCheckpointsOfOneAndFourWorkersAreEqual) {
+TEST(Distribute, NightlyCheckpointsOfOneAndFourWorkersAreEqual) {
   const std::string folder = launched_folder("distribute-checkpoints", 601);
   std::vector<std::string> bytes;
   for (const int workers : {1, 4}) {
@@ -301,7 +301,7 @@ TEST(Distribute, SlowSeededFaultsAreNamedExactly) {
 
 // Four workers beside four loops that never rest, one of them stopped for 2 s in a run: nobody is given up.
 // ESPALIER_BUSY_RUNS: how many runs.
-TEST(Distribute, SlowHealthyRunsOfABusyMachineAreNotGivenUp) {
+TEST(Distribute, NightlyHealthyRunsOfABusyMachineAreNotGivenUp) {
   const std::string folder = launched_folder("distribute-busy", 601);
   const std::string plan = folder + "/plan.toml --deterministic";
   ASSERT_EQ(call_command(cat("train ", plan, " --model ", folder, "/whole")).code, 0);
@@ -384,7 +384,7 @@ TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {
 }
 
 // Sums of other parts are not told from what rounding makes of one device, however much that is.
-TEST(VerifyParity, SlowTensorsThatAreRoundingAreUndecided) {
+TEST(VerifyParity, NightlyTensorsThatAreRoundingAreUndecided) {
   const std::string folder = launched_folder("verify-parity-rounding", 301), plan = folder + "/plan.toml";
   const std::string text = edit_plan(plan, {kNoBias, kSynchronized});
   for (int seed = 1; seed <= 4; ++seed) {
@@ -397,7 +397,7 @@ TEST(VerifyParity, SlowTensorsThatAreRoundingAreUndecided) {
   }
 }
 
-TEST(VerifyParity, SlowStatisticsOfOneReplicaAreNamedAsTheCause) {
+TEST(VerifyParity, NightlyStatisticsOfOneReplicaAreNamedAsTheCause) {
   const std::string folder = launched_folder("verify-parity-local", 301), plan = folder + "/plan.toml";
   // As it stands, with BatchNormalization of one replica's rows; its own strategy is not that of the runs.
   write_file(plan, posix_env().read_file(plan) + "[distribute]\nstrategy = \"mirrored\"\ndevices = 2\n");

@@ -65,7 +65,7 @@ TEST_F(Engines, SlowHostsLearnTheBitsOfOneDevice) {
     expect_same(hosts(list, "", train()), "engine: gloo between ");
 }
 
-TEST_F(Engines, SlowFastModeIsNearOneDevice) {
+TEST_F(Engines, NightlyFastModeIsNearOneDevice) {
   const auto distance = [&](const std::string& words) {
     const Outcome run = call_shell(words);
     EXPECT_EQ(run.code, 0) << run.error;
@@ -148,7 +148,7 @@ TEST_F(Engines, SlowFaultsOverHostsAreNamed) {
 
 // Any rank in any step on hosts of any size, ended, stopped for good or for a moment: the verdict names the
 // rank, its host, what befell it and the step.
-TEST_F(Engines, SlowSeededFaultsOverHostsAreNamedExactly) {
+TEST_F(Engines, NightlySeededFaultsOverHostsAreNamedExactly) {
   std::vector<std::string> host_of;
   expect_named(
       [&](SeededFault& fault) {
@@ -177,7 +177,7 @@ TEST_F(Engines, SlowSeededFaultsOverHostsAreNamedExactly) {
 
 // Where mpirun starts the ranks, rank 0 has the coordinator, which knows of ends that a connection broke, and
 // of its own loss nothing.
-TEST_F(Engines, SlowSeededFaultsUnderMpirunAreNamed) {
+TEST_F(Engines, NightlySeededFaultsUnderMpirunAreNamed) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   int world = 0;
   expect_named(

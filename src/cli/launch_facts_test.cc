@@ -98,7 +98,7 @@ Outcome launched_program(const std::string& name, const std::string& binary = te
                                  but_on(1, cat("exec ", program_words(name, binary)), program_words(name))));
 }
 
-TEST(LaunchFacts, SlowARankOfAnotherProgramIsNamed) {
+TEST(LaunchFacts, NightlyARankOfAnotherProgramIsNamed) {
   const std::string folder = folder_to_launch("launch-facts-program");
   const Outcome run =
       call_shell(launch_words(3, "", but_on(1, cat("exec ", program_words("same")), worker_words(folder))));
@@ -120,7 +120,7 @@ void expect_given_up(const Outcome& run, const std::string& wanted) {
   EXPECT_EQ(run.error.find(kStepped), std::string::npos) << run.error;
 }
 
-TEST(LaunchFacts, SlowASecondFitIsComparedAsTheFirst) {
+TEST(LaunchFacts, NightlyASecondFitIsComparedAsTheFirst) {
   const Outcome same = launched_program("same");
   EXPECT_EQ(same.code, 0) << same.error;
   EXPECT_NE(same.error.find(kStepped), std::string::npos) << same.error;
@@ -138,7 +138,7 @@ TEST(LaunchFacts, SlowASecondFitIsComparedAsTheFirst) {
 }
 
 // The engine knows of it, or whoever compares.
-TEST(LaunchFacts, SlowARankThatMakesAnotherCallBetweenFitsIsNamed) {
+TEST(LaunchFacts, NightlyARankThatMakesAnotherCallBetweenFitsIsNamed) {
   const Outcome run = launched_program("other call");
   EXPECT_EQ(run.code, 43) << run.error;
   EXPECT_NE(run.error.find("rank 1 calls "), std::string::npos) << run.error;

@@ -145,7 +145,7 @@ TEST(LaunchFaults, ThreadsAreTheCoresSharedOutOrThoseOfItsMask) {
   says(8, "taskset -c 0 ", 1, 1);
 }
 
-TEST(LaunchFaults, SlowAFaultOfChaosComesOnce) {
+TEST(LaunchFaults, NightlyAFaultOfChaosComesOnce) {
   const Outcome run = call_shell(launch_words(2, "--chaos stop:1@step3:0.3s", program_words("fits twice")));
   EXPECT_EQ(run.code, 0) << run.error;
 }
@@ -201,7 +201,7 @@ TEST(LaunchFaults, SlowARunThatIsToldToEndBeforeItsFirstStepIsNoFailure) {
 }
 
 // Who ends all processes of a service reaches a rank twice: by the launcher, too.
-TEST(LaunchFaults, SlowAWorkerThatIsToldTwiceSavesAllTheSame) {
+TEST(LaunchFaults, NightlyAWorkerThatIsToldTwiceSavesAllTheSame) {
   const std::string folder = folder_to_launch("launch-faults-twice", 600), plan = folder + "/plan.toml";
   // Nothing ends it before, and its log says that it is under way.
   const std::string log = folder + "/log.csv", checkpoint = folder + "/model.checkpoint";
@@ -295,7 +295,7 @@ TEST(LaunchFaults, RanksThatValidateOnOtherRowsAreTold) {
   EXPECT_EQ(times(run.error, " on rank 1 (verdict "), 5u) << run.error;
 }
 
-TEST(LaunchFaults, SlowWhoIsBehindItsFitIsInNoStepOfIt) {
+TEST(LaunchFaults, NightlyWhoIsBehindItsFitIsInNoStepOfIt) {
   const Outcome run = call_shell(launch_words(2, "", program_words("evaluates alone")));
   EXPECT_EQ(run.code, 43);
   EXPECT_EQ(times(run.error, " after step 2 while rank 0 is in step 2"), 2u) << run.error;

@@ -276,7 +276,7 @@ TEST_F(LaunchHosts, SlowNothingOutlivesALauncherThatIsKilled) {
 }
 
 // The agent sees the end of its input, and nothing else says that the launcher is gone.
-TEST_F(LaunchHosts, SlowAnAgentEndsWithItsInput) {
+TEST_F(LaunchHosts, NightlyAnAgentEndsWithItsInput) {
   const std::string folder = fresh_folder("launch-agent-input");
   const std::string keeper = folder + "/agent";
   // Between the launcher and the agent, in another session; what ends it does not end the agent.

@@ -169,7 +169,7 @@ bool says(const std::string& written, const Cell& cell) {
 }
 
 // Runs that say the sentences of the page, in its order.
-TEST(LaunchSentences, SlowEachOfThePageIsSaidByARun) {
+TEST(LaunchSentences, NightlyEachOfThePageIsSaidByARun) {
   const std::string folder = folder_to_launch("launch-sentences");
   const std::string train = worker_words(folder), large = folder_to_launch("launch-sentences-large", 96, 700);
   write_file(

@@ -77,7 +77,7 @@ void fit_few(const std::string& hangs_at) {
 TEST(LaunchStages, DISABLED_Program) { run_named_program(fit_few); }
 
 // All at once, for a stall must be longer than the healthy stages of a busy machine.
-TEST(LaunchStages, SlowARankThatHangsIsNamedWithItsPlace) {
+TEST(LaunchStages, NightlyARankThatHangsIsNamedWithItsPlace) {
   const std::map<std::string, std::string> said{{"none", ""},
                                                 {"1:input", "waiting for input in step 2"},
                                                 {"1:trace", "tracing step 1"},

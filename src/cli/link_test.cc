@@ -201,7 +201,7 @@ TEST_F(Link, SlowHostsFarApartLearnTheBitsOfOneDevice) {
 }
 
 // By what the interface sent, headers of packets included. Weights travel once, as they are.
-TEST_F(Link, SlowGradientsAsBf16AreHalfTheBytes) {
+TEST_F(Link, NightlyGradientsAsBf16AreHalfTheBytes) {
   constexpr int kWide = 512, kFewEpochs = 3;
   constexpr double kGradients = LinkRun::kStepsAnEpoch * kFewEpochs * LinkRun::gradients(kWide);
   const LinkRun gloo(*link_, name_ + "/gloo", kFewEpochs, kWide),
@@ -257,7 +257,7 @@ TEST_F(Link, SlowACutIsSaidOnBothSides) {
   }
 }
 
-TEST_F(Link, SlowMpirunUnderneathNamesAHostThatIsCutOff) {
+TEST_F(Link, NightlyMpirunUnderneathNamesAHostThatIsCutOff) {
   const LinkRun cut = run("run", kMany);
   Beside launcher(cut.launch_by_mpirun(), cut.folder() + "/launcher");
   ASSERT_TRUE(cut.is_under_way()) << launcher.errors();
@@ -267,7 +267,7 @@ TEST_F(Link, SlowMpirunUnderneathNamesAHostThatIsCutOff) {
   EXPECT_NE(launcher.errors().find(cat("on node ", link_->second())), std::string::npos) << launcher.errors();
 }
 
-TEST_F(Link, SlowALauncherThatIsKilledIsMissedOnBothHosts) {
+TEST_F(Link, NightlyALauncherThatIsKilledIsMissedOnBothHosts) {
   const LinkRun orphaned = run("run", kMany);
   Beside launcher(orphaned.launch(orphaned.far_agent("exec cat")), orphaned.folder() + "/launcher");
   ASSERT_TRUE(orphaned.is_under_way()) << launcher.errors();
@@ -279,7 +279,7 @@ TEST_F(Link, SlowALauncherThatIsKilledIsMissedOnBothHosts) {
   }
 }
 
-TEST_F(Link, SlowRankZeroThatIsKilledIsMissedByAllOthers) {
+TEST_F(Link, NightlyRankZeroThatIsKilledIsMissedByAllOthers) {
   const LinkRun run_of_three = run("run", kMany);
   const auto words = [&](int rank) {
     return run_of_three.torchrun(rank, 3, rank == 0 ? "ESPALIER_CHAOS=kill:0@step20" : "");

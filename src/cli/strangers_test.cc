@@ -163,7 +163,7 @@ TEST_F(Strangers, SlowHostsJoinInSpiteOfThem) {
 }
 
 // Rank 0 is the coordinator, and says whom it refuses.
-TEST_F(Strangers, SlowRanksWithoutALauncherJoinInSpiteOfThem) {
+TEST_F(Strangers, NightlyRanksWithoutALauncherJoinInSpiteOfThem) {
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
     const int port = free_port();
@@ -177,7 +177,7 @@ TEST_F(Strangers, SlowRanksWithoutALauncherJoinInSpiteOfThem) {
 }
 
 // Whoever comes again and again may break each join; that is one sentence.
-TEST_F(Strangers, SlowThoseWhoDoNotGoAwayEndTheRunAtWorst) {
+TEST_F(Strangers, NightlyThoseWhoDoNotGoAwayEndTheRunAtWorst) {
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
     const Visited run = visited(hosts("a:1,b:1,late:1"), visit, 3, true);
@@ -193,7 +193,7 @@ TEST_F(Strangers, SlowThoseWhoDoNotGoAwayEndTheRunAtWorst) {
 }
 
 // Ports of the ranks of Open MPI; by words of the user's own, that mpirun and ranks have any to others.
-TEST_F(Strangers, SlowRanksOfMpirunJoinInSpiteOfThem) {
+TEST_F(Strangers, NightlyRanksOfMpirunJoinInSpiteOfThem) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
@@ -205,7 +205,7 @@ TEST_F(Strangers, SlowRanksOfMpirunJoinInSpiteOfThem) {
 }
 
 // mpirun itself waits for ever for who says nothing; the launcher does not wait for it.
-TEST_F(Strangers, SlowAnMpirunThatWaitsForThemIsEnded) {
+TEST_F(Strangers, NightlyAnMpirunThatWaitsForThemIsEnded) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   for (const Visit visit : kVisits) {
     // PMIx needs more than a minute for those who say nothing: ESPALIER_STRANGERS=all.

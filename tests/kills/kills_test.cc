@@ -213,7 +213,7 @@ std::vector<float> floats_of(const std::string& path) {
 
 // On the device: the same bits. Gone on with here: what sums in another order make of the steps behind the
 // kill.
-TEST(Kills, SlowARunOnADeviceIsKilledTwentyTimes) {
+TEST(Kills, NightlyARunOnADeviceIsKilledTwentyTimes) {
   ESPALIER_NEEDS_PLUGIN();
   using std::chrono::steady_clock;
   const std::string device = pjrt::test_plugin();
