@@ -105,6 +105,7 @@ faults: build/release/build.ninja  ## what .ci/run tries once of a kind: ranks, 
 	cmake --build build/release -j $(JOBS)
 	ctest --preset release -R Nightly -j $(JOBS)
 	scripts/check-others
+	scripts/check-fake-device
 
 bare:  ## README's two commands and .ci/run on a Debian that has nothing (root, debootstrap)
 	scripts/check-bare

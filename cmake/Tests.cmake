@@ -1,7 +1,8 @@
 # One gtest binary a room, test_<room>: src/<room>/**/*_test.cc, and tests/*.cc as the room `tests`. ctest names a
 # test <room>/<Suite>.<Test> and labels it with the room. Slow tests carry `Slow` in their suite or test name.
-# Rooms whose tests must hold on a device, too, run all but the slow ones once more, on a fake one
-# (src/runtime/on_fake_device_test.h): <room>@fake/<Suite>.<Test>, labelled fake-device.
+# Rooms whose tests must hold on a device, too, run those that ask for it once more, on a fake one
+# (src/runtime/on_fake_device_test.h): <room>@fake/<Suite>.<Test>, labelled fake-device. Slow ones do not, nor those of
+# src/<room>/never_on_device.txt, which scripts/check-fake-device keeps true.
 if(NOT BUILD_TESTING)
   return()
 endif()
@@ -91,11 +92,15 @@ foreach(room IN LISTS test_rooms)
     PROPERTIES TIMEOUT 300 LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
       ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
   if(room MATCHES "^(eager|train)$")
+    set(never_on_device ${CMAKE_SOURCE_DIR}/src/${room}/never_on_device.txt)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${never_on_device})
+    file(STRINGS ${never_on_device} never_ask)
+    list(JOIN never_ask ":" never_ask)
     gtest_discover_tests(test_${room}
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
       TEST_PREFIX ${room}@fake/
-      TEST_FILTER "-*Slow*"
+      TEST_FILTER "-*Slow*:*Nightly*:${never_ask}"
       TEST_LIST ${room}_on_fake_device
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
       PROPERTIES TIMEOUT 300 LABELS fake-device ENVIRONMENT ESPALIER_DEVICE=fake)
