@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -81,6 +82,22 @@ TEST_F(EnvTest, AFolderIsReadWithoutWhatIsNoFile) {
   EXPECT_EQ(posix_env().read_folder(folder_), (std::map<std::string, std::string>{{"x", "1"}}));
   EXPECT_EQ(rule_of([&] { posix_env().read_folder(path("x")); }), "file.read");
   EXPECT_EQ(rule_of([&] { posix_env().read_folder(path("absent")); }), "file.read");
+}
+
+// A writer that is done before the reader looks has written all the same; one that is late is waited for.
+TEST_F(EnvTest, APipeIsReadWholeWheneverItsWriterComes) {
+  for (const int late : {0, 1}) {
+    for (int i = 0; i < 50; ++i) {
+      const std::string pipe = path(cat("pipe-", late, "-", i).c_str());
+      ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+      std::thread writer([&] {
+        if (late) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::ofstream(pipe) << "bytes";
+      });
+      EXPECT_EQ(posix_env().read_file(pipe), "bytes");
+      writer.join();
+    }
+  }
 }
 
 TEST_F(EnvTest, AFailedWriteLeavesTheOldFile) {

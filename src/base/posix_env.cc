@@ -112,9 +112,13 @@ class PosixEnv final : public Env {
     if (!is_of_us(status.st_uid) && system.f_type != PIPEFS_MAGIC)
       throw IoError("file.read",
                     cat("cannot read ", path, ": it is a pipe that user ", status.st_uid, " made"));
-    // Behind /proc/self/fd it is the one that was looked at.
-    const std::string same = cat("/proc/self/fd/", file.descriptor());
-    return read_all(File(File::open(AT_FDCWD, same, O_RDONLY), "read", path), path);
+    // Until a writer has come: before that, reading would be at an end at once.
+    pollfd written{.fd = file.descriptor(), .events = POLLIN, .revents = 0};
+    while (::poll(&written, 1, -1) < 0 && errno == EINTR) {
+    }
+    const int flags = ::fcntl(file.descriptor(), F_GETFL);
+    file.check(::fcntl(file.descriptor(), F_SETFL, flags & ~O_NONBLOCK) == 0);
+    return read_all(file, path);
   }
 
   std::map<std::string, std::string> read_folder(const std::string& path) override {
