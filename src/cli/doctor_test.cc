@@ -180,6 +180,7 @@ TEST(DoctorVerb, WhatRanksSayIsHeldAgainstEachOther) {
 
 TEST(DoctorVerb, RanksOfMpirun) {
   if (!can_run("mpirun --version")) GTEST_SKIP() << "mpirun is not there (openmpi-bin)";
+  if (const std::string why = missing_engine(); !why.empty()) GTEST_SKIP() << why;
   const std::string folder = fresh_folder("doctor-mpirun");
   const Outcome run =
       call_shell(cat("env -u ESPALIER_THREADS mpirun --allow-run-as-root --oversubscribe -n 3 sh -c '",
