@@ -73,8 +73,8 @@ LaunchGuard::~LaunchGuard() {
   }
 }
 
-void LaunchGuard::tell(pid_t word) {
-  while (::send(words_.get(), &word, sizeof word, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+void LaunchGuard::tell(int descriptor, pid_t word) {
+  while (::send(descriptor, &word, sizeof word, MSG_NOSIGNAL) < 0 && errno == EINTR) {
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "comm/control_fd.h"
 
@@ -18,11 +19,16 @@ class LaunchGuard {
   LaunchGuard(const LaunchGuard&) = delete;
   LaunchGuard& operator=(const LaunchGuard&) = delete;
 
-  void add(pid_t group) { tell(group); }
-  void remove(pid_t group) { tell(-group); }
+  // Where a process says its number, the group's, before it becomes its program. Told by the launcher, what
+  // the program starts at once would outlive a launcher that is killed in between.
+  int descriptor() const { return words_.get(); }
+  // In that process; may be called from a signal handler.
+  static void add_own_group(int descriptor) { tell(descriptor, ::getpid()); }
+  static void remove_own_group(int descriptor) { tell(descriptor, -::getpid()); }
+  void remove(pid_t group) { tell(words_.get(), -group); }
 
  private:
-  void tell(pid_t word);
+  static void tell(int descriptor, pid_t word);
   ControlFd words_;
   pid_t id_ = -1;
 };

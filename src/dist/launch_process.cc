@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "comm/control_fd.h"
+#include "dist/launch_guard.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -36,6 +37,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(127);  // it was gone before
+  if (streams.guard >= 0) LaunchGuard::add_own_group(streams.guard);
   // Handlers of the launcher write to its pipe.
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGTSTP, SIGCHLD, SIGCONT}) {
     struct sigaction now = {};
@@ -46,6 +48,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   if (::dup2(streams.in, 0) == 0 && ::dup2(streams.out, 1) == 1 && ::dup2(streams.err, 2) == 2)
     ::execve(file, words, environment);
   const int error = errno;
+  if (streams.guard >= 0) LaunchGuard::remove_own_group(streams.guard);
   [[maybe_unused]] const ssize_t told = ::write(report, &error, sizeof error);
   ::_exit(127);
 }

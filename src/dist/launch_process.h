@@ -22,6 +22,7 @@ class Process {
   // or 0.
   struct Streams {
     int in, out, err;
+    int guard = -1;  // LaunchGuard::descriptor(), of which the process says its group
   };
   // `file` with `words` as its arguments, words[0] its name, and this environment. Raises
   // IoError[launch.program] where the system cannot run it, [launch.start] where it has no room for it.

@@ -39,10 +39,10 @@ Process& LaunchProcesses::start(const Start& start) {
                                                : terminal_behind(out.write.get(), output_.descriptor()) +
                                                      terminal_behind(err.write.get(), errors_.descriptor());
   if (!terminals.empty()) environment.push_back(cat(kTerminalBehind, "=", terminals));
-  auto process = std::make_unique<Process>(
-      start.file, start.words, environment,
-      Process::Streams{start.in < 0 ? nothing.get() : start.in, out.write.get(), err.write.get()});
-  guard_.add(process->id());
+  auto process =
+      std::make_unique<Process>(start.file, start.words, environment,
+                                Process::Streams{start.in < 0 ? nothing.get() : start.in, out.write.get(),
+                                                 err.write.get(), guard_.descriptor()});
   all_.push_back({LaunchOutput(std::move(out.read), output_, start.by_lines, start.prefix),
                   LaunchOutput(std::move(err.read), errors_, start.by_lines, start.prefix),
                   std::move(process)});
