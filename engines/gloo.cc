@@ -279,6 +279,8 @@ class GlooWire : public Wire, private gloo::transport::tcp::Handler {
   ~GlooWire() override {
     // Returns when Gloo's thread is not in handleEvents() and will not be.
     device_->unregisterDescriptor(begun_, this);
+    // How Gloo tells the two threads apart orders no memory of ours: that thread's last lock does.
+    { const std::lock_guard lock(mutex_); }
     ::close(begun_);
   }
 
@@ -342,8 +344,8 @@ class GlooWire : public Wire, private gloo::transport::tcp::Handler {
     (void)!::read(begun_, &times, sizeof times);
     // fail() has it: nothing begins any more, and what it does waits for this thread to go on.
     const std::unique_lock beginning(beginning_, std::try_to_lock);
-    if (!beginning) return;
     std::unique_lock lock(mutex_);
+    if (!beginning) return;
     while (!to_begin_.empty()) {
       const Started message = to_begin_.front();
       to_begin_.pop_front();
