@@ -34,6 +34,11 @@ endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/test_pch.cc CONTENT "// Carrier of the precompiled header.\n")
 # Tests are read by the compiler for longer than they run, and what they test is optimised all the same.
 set(test_flags ${ESPALIER_PCH_FLAGS} -O0)
+# Seconds. Under the thread sanitizer a test takes ten times as long, and on a busy machine as long again.
+set(test_timeout 300)
+if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
+  set(test_timeout 1800)
+endif()
 add_library(test_pch OBJECT ${CMAKE_BINARY_DIR}/generated/test_pch.cc)
 target_link_libraries(test_pch PRIVATE espalier_private GTest::gtest_main)
 target_precompile_headers(test_pch PRIVATE <gtest/gtest.h>)
@@ -89,7 +94,7 @@ foreach(room IN LISTS test_rooms)
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX ${room}/
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    PROPERTIES TIMEOUT 300 LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
+    PROPERTIES TIMEOUT ${test_timeout} LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
       ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
   if(room MATCHES "^(eager|train)$")
     set(never_on_device ${CMAKE_SOURCE_DIR}/src/${room}/never_on_device.txt)
@@ -103,7 +108,7 @@ foreach(room IN LISTS test_rooms)
       TEST_FILTER "-*Slow*:*Nightly*:${never_ask}"
       TEST_LIST ${room}_on_fake_device
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-      PROPERTIES TIMEOUT 300 LABELS fake-device ENVIRONMENT ESPALIER_DEVICE=fake)
+      PROPERTIES TIMEOUT ${test_timeout} LABELS fake-device ENVIRONMENT ESPALIER_DEVICE=fake)
   endif()
 endforeach()
 # Read behind the lists of tests that it names.
@@ -117,7 +122,7 @@ if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
   # Names for the frames of a call that is counted.
   set_target_properties(test_calls PROPERTIES ENABLE_EXPORTS ON)
   gtest_discover_tests(test_calls DISCOVERY_MODE PRE_TEST TEST_PREFIX calls/
-    PROPERTIES TIMEOUT 300 LABELS calls ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
+    PROPERTIES TIMEOUT ${test_timeout} LABELS calls ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
 endif()
 
 # A program of its own, since it runs itself again, to be killed.
@@ -127,5 +132,17 @@ if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
   target_compile_options(test_kills PRIVATE ${test_flags})
   target_precompile_headers(test_kills REUSE_FROM test_pch)
   gtest_discover_tests(test_kills DISCOVERY_MODE PRE_TEST TEST_PREFIX kills/ WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    PROPERTIES TIMEOUT 300 LABELS kills ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
+    PROPERTIES TIMEOUT ${test_timeout} LABELS kills ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
+endif()
+
+# A program of its own, since it needs the command and of the room cli nothing else: `make tsan` builds it.
+if(TARGET espalier_command)
+  espalier_program(test_launched tests/launched/launched_ranks_test.cc)
+  target_link_libraries(test_launched PRIVATE GTest::gtest_main)
+  target_compile_options(test_launched PRIVATE ${test_flags})
+  target_precompile_headers(test_launched REUSE_FROM test_pch)
+  add_dependencies(test_launched espalier_command)
+  gtest_discover_tests(test_launched DISCOVERY_MODE PRE_TEST TEST_PREFIX launched/ WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    PROPERTIES TIMEOUT ${test_timeout} LABELS launched ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
+      ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
 endif()
