@@ -80,8 +80,8 @@ asan:  ## build and test with the address and undefined behaviour sanitizers
 tsan_rooms := base comm data dist eager pjrt runtime train
 tsan_left_out := ^(base|data|eager|pjrt|runtime|train).*Slow|/ReplicasOnDeviceSteps\.
 
-tsan: bootstrap  ## the rooms with threads and launched ranks with the thread sanitizer: every report is an error
-	@scripts/bootstrap distributed || echo "engines gloo and mpi are not tested"
+tsan:  ## the rooms with threads and launched ranks with the thread sanitizer: every report is an error
+	@scripts/bootstrap tests
 	cmake --preset tsan
 	cmake --build build/tsan -j $(JOBS) --target $(tsan_rooms:%=test_%) test_launched
 	ctest --preset tsan -j $(JOBS) -L '^($(subst $(empty) ,|,$(tsan_rooms))|fake-device)$$' -E '$(tsan_left_out)' --progress
