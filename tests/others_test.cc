@@ -17,6 +17,7 @@ TEST(Others, SlowGetNothingOfWhatACallWrites) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be two other users";
   const Outcome run =
       call_shell(cat("scripts/check-others --folders open --races 100 --build ", build_folder()));
+  if (run.code == 2) GTEST_SKIP() << run.error;
   EXPECT_EQ(run.code, 0) << run.output << run.error;
   EXPECT_NE(run.output.find(", 0 problems\n"), std::string::npos) << run.output;
 }
