@@ -123,6 +123,9 @@ std::vector<std::string> sentences_of_page() {
 std::string form_of(const std::string& text) {
   static const std::pair<std::regex, std::string> kSigns[] = {
       {std::regex(R"( \(verdict [0-9a-f]+\)$)"), ""},
+      // Its last beat may have come between the begin of its step and the stop.
+      {std::regex(R"(( s) waiting for input (in step \d+) before ([a-z-]+ '[a-z]+'))"),
+       "$1 before $3 of step N, last seen $2"},
       {std::regex(R"(last seen [^;]+)"), "last seen PLACE"},
       {std::regex(R"(before [a-z-]+ of step \d+)"), "before CALL"},
       {std::regex(R"(\branks? \d+(-\d+)?(, \d+(-\d+)?)*)"), "RANKS"},

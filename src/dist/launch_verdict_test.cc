@@ -32,6 +32,12 @@ namespace {
 
 int number_of(const char* variable) { return std::atoi(std::getenv(variable)); }
 
+bool others_wait(const Board& board, int but) {
+  for (int rank = 0; rank < board.world(); ++rank)
+    if (rank != but && board.stage_of(rank).stage != Stage::kCollective) return false;
+  return true;
+}
+
 // As a training would: `steps` steps of one all-reduce each, of ranks + 1 by rank.
 int train_as_rank(int64_t steps, double seconds) {
   const int rank = number_of("ESPALIER_RANK"), world = number_of("ESPALIER_WORLD");
@@ -54,6 +60,9 @@ int train_as_rank(int64_t steps, double seconds) {
       ranks->stage(Stage::kStep, step);
       for (const ChaosEvent& event : chaos) {
         if (event.step != step) continue;
+        // A verdict says that others waited if they did.
+        if (event.kind == ChaosKind::kKill || event.kind == ChaosKind::kThrow)
+          comes_true([&] { return others_wait(*board, rank); });
         if (event.kind == ChaosKind::kKill) ::raise(SIGKILL);
         if (event.kind == ChaosKind::kStop) ::raise(SIGSTOP);
         if (event.kind == ChaosKind::kExit) ::_exit(0);
