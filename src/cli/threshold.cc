@@ -57,7 +57,6 @@ void set_threshold(const ThresholdRun& run) {
   const auto files =
       saved_files::with_file(posix_env().read_folder(run.model), kDecisionFile, decision.to_json(classes));
   read_model(files, run.model);  // whoever edited it meanwhile
-  check_save_path(out, files);
   posix_env().write_folder(out, files, check_save_path(out, files));
   if (run.results.json) {
     return run.results.write_json(
