@@ -29,6 +29,16 @@ class FunctionThreads : public testing::Test {
   void settle(int64_t size) {
     for (int i = 0; i < 2; ++i) doubled_there(size).get();
   }
+  // Four elements, while the program of eight waits at the gate.
+  void expect_goes_on_beside(ThreadGate& gate) {
+    auto waits = doubled_there(8);
+    EXPECT_TRUE(gate.stops_one());
+    auto goes_on = doubled_there(4);
+    EXPECT_TRUE(ends_meanwhile(goes_on));
+    gate.open();
+    EXPECT_EQ(goes_on.get(), Floats(4, 2));
+    EXPECT_EQ(waits.get(), Floats(8, 2));
+  }
 
   std::function<void(int64_t)> compiling_ = [](int64_t) {};  // with the size of the argument
   const FakeDevicePtr device_ = FakeDevice::create({.compiling = [this](const Graph& graph) {
@@ -42,13 +52,7 @@ TEST_F(FunctionThreads, AKnownProgramRunsWhileAnotherIsCompiled) {
   settle(4);
   ThreadGate gate;
   compiling_ = [&](int64_t) { gate.pass(); };
-  auto waits = doubled_there(8);
-  EXPECT_TRUE(gate.stops_one());
-  auto goes_on = doubled_there(4);
-  EXPECT_TRUE(ends_meanwhile(goes_on));
-  gate.open();
-  EXPECT_EQ(goes_on.get(), Floats(4, 2));
-  EXPECT_EQ(waits.get(), Floats(8, 2));
+  expect_goes_on_beside(gate);
 }
 
 TEST_F(FunctionThreads, TwoNewProgramsAreCompiledBesideEachOther) {
@@ -56,13 +60,7 @@ TEST_F(FunctionThreads, TwoNewProgramsAreCompiledBesideEachOther) {
   compiling_ = [&](int64_t size) {
     if (size == 8) gate.pass();
   };
-  auto waits = doubled_there(8);
-  EXPECT_TRUE(gate.stops_one());
-  auto goes_on = doubled_there(4);
-  EXPECT_TRUE(ends_meanwhile(goes_on));
-  gate.open();
-  EXPECT_EQ(goes_on.get(), Floats(4, 2));
-  EXPECT_EQ(waits.get(), Floats(8, 2));
+  expect_goes_on_beside(gate);
 }
 
 TEST_F(FunctionThreads, OneProgramIsCompiledOnceForAllWhoWait) {
