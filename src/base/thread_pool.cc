@@ -124,6 +124,8 @@ bool ThreadPool::work_on_one(Job& job, bool from_front) {
     group = from_front ? ticket.first++ : --ticket.last;
     next = ticket.word();
   } while (!job.ticket.compare_exchange_weak(word, next, std::memory_order_acq_rel));
+  // Before the job knows that the group is done: who waits for the job finds it counted.
+  if (!from_front) helped_.fetch_add(1, std::memory_order_relaxed);
   work_on(job, group);
   return true;
 }
@@ -150,7 +152,8 @@ void ThreadPool::help() {
   while (true) {
     const uint32_t epoch = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
-    while (work_on_one(job_, false)) helped_.fetch_add(1, std::memory_order_relaxed);
+    while (work_on_one(job_, false)) {
+    }
     auto start = std::chrono::steady_clock::now();
     while (epoch_.load(std::memory_order_acquire) == epoch) {
       if (work_on_one(spare_, false)) {

@@ -29,7 +29,7 @@ class ThreadPool {
   int threads() const { return threads_.load(std::memory_order_relaxed); }
   // Waits for a running job. REQUIRES: not called from a chunk.
   void set_threads(int threads);
-  // Groups of chunks that helpers have done since the pool was made.
+  // Groups of chunks that helpers took since the pool was made: all of a job once its call returns.
   uint64_t helped() const { return helped_.load(std::memory_order_relaxed); }
 
   // Calls body(i) for each i in [0, chunks) and returns when all are done; rethrows the first exception.

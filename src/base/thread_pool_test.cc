@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -188,6 +189,17 @@ TEST(FloatEnvironment, HelpersHaveTheirCallers) {
   EXPECT_EQ(lost.load(), 0);
 }
 #endif
+
+TEST(ThreadPool, WhatHelpersDidIsCountedOnceTheCallReturns) {
+  ThreadPool pool(2);
+  const auto caller = std::this_thread::get_id();
+  while (pool.helped() < 500'000) {
+    std::atomic<uint64_t> elsewhere{0};
+    const uint64_t before = pool.helped();
+    pool.parallel_for(64, [&](int64_t) { elsewhere += std::this_thread::get_id() != caller; });
+    ASSERT_EQ(pool.helped(), before + elsewhere);
+  }
+}
 
 TEST(ThreadPool, TheProcessTakesOneToManyThreads) {
   const int before = threads();
