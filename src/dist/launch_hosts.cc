@@ -132,8 +132,8 @@ void LaunchHosts::run(LaunchSignals& signals) {
     for (const int number : signals.take()) forward(number);
     for (Input& input : inputs_) flush(input);
     control_.serve();
-    hear();
     look_after_agents();
+    hear();  // behind the agents: what the last of them said of its ranks counts, too
     if (kill_at_ && Clock::now() >= *kill_at_) agents_.signal_all(SIGKILL);
   }
   tally_.see([](int, LaunchRecord::Rank&) {});
