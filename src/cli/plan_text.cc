@@ -167,6 +167,34 @@ class Writer {
 
 std::string value_text(const Field& field) { return std::visit(Value{}, field.target); }
 
+std::string without_comments(const std::string& plan) {
+  std::string out;
+  char quote = 0;  // of the string that `at` is in
+  bool blank = false, comment = false;
+  for (size_t at = 0; at < plan.size(); ++at) {
+    const char c = plan[at];
+    if (c == '\n') {
+      if (!out.empty() && out.back() != '\n') out += c;
+      quote = 0;
+      blank = comment = false;
+    } else if (quote) {
+      out += c;
+      if (c == '\\' && quote == '"' && at + 1 < plan.size() && plan[at + 1] != '\n') out += plan[++at];
+      if (c == quote) quote = 0;
+    } else if (comment || c == '#') {
+      comment = true;
+    } else if (c == ' ' || c == '\t' || c == '\r') {
+      blank = true;
+    } else {
+      if (blank && !out.empty() && out.back() != '\n') out += ' ';
+      blank = false;
+      out += c;
+      if (c == '"' || c == '\'') quote = c;
+    }
+  }
+  return out;
+}
+
 std::string write_plan(const TrainPlan& plan) {
   TrainPlan copy = plan;
   Writer writer;

@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
+#include "cli/plan_text.h"
 #include "cli/replaced_model.h"
 #include "cli/verbs.h"
 #include "comm/control_end.h"
@@ -41,12 +42,6 @@ std::string without_end(const std::string& folder) {
   return folder.substr(0, end == std::string::npos ? end : end + 1);
 }
 
-// A line of a plan without its explanation.
-std::string without_comment(const std::string& line) {
-  const size_t end = line.find("  #");
-  return line.substr(0, line.find_last_not_of(' ', end == line.npos ? end : end + 1) + 1);
-}
-
 // Of two identities that differ.
 std::string first_difference(const std::string& before, const std::string& now) {
   std::istringstream a(before), b(now);
@@ -56,7 +51,7 @@ std::string first_difference(const std::string& before, const std::string& now) 
     if (!std::getline(b, y)) y = "nothing more";
   } while (x == y);
   if (!x.starts_with(kDataLine) || !y.starts_with(kDataLine))
-    return cat("the run was begun with ", without_comment(x), ", now it is ", without_comment(y));
+    return cat("the run was begun with ", x, ", now it is ", y);
   const auto rows = [](const std::string& line) {
     return line.substr(std::strlen(kDataLine), line.find(',') - std::strlen(kDataLine));
   };
@@ -85,7 +80,8 @@ void check_same_run(const std::string& path, const std::string& now) {
     const auto found = state.find(kPlanState);
     if (found == state.end()) continue;
     const CallbackState kept{{{kPlanState, make_concrete(std::move(found->second))}}};
-    if (const std::string before = kept.text(kPlanState); before != now)
+    // Those of an earlier version hold the plan with its comments.
+    if (const std::string before = without_comments(kept.text(kPlanState)); before != now)
       throw ValueError("train.resume", first_difference(before, now),
                        cat("repeat the command that began it on the data of then, with --resume, or remove ",
                            path, " to begin anew"));
@@ -124,7 +120,7 @@ std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::
     const Literal numbers = rows.node()->dense();
     sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
   }
-  return cat(write_plan(plan), kDataLine, tensor_rows_text(x), ", checksum ", sum, "\n");
+  return cat(without_comments(write_plan(plan)), kDataLine, tensor_rows_text(x), ", checksum ", sum, "\n");
 }
 
 std::string name_of_run(const std::string& run) { return sha256_of(run); }

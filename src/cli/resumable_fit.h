@@ -16,7 +16,8 @@ std::string checkpoint_of(const TrainPlan& plan);
 // says so when there is neither that nor a model.
 void check_resume(const TrainPlan& plan, bool resume);
 
-// All that a run depends on: the plan, the numbers that it trains on, and those of the `test`.
+// All that a run depends on: the plan without its comments, the numbers that it trains on, and those of the
+// `test`.
 std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& test,
                    const FitOptions& fit);
 // What training.json keeps of it as "run".
