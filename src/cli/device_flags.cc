@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/format.h"
 #include "cli/common.h"
 #include "espalier/run_context.h"
 #include "espalier/tpu.h"
@@ -79,11 +80,33 @@ void add_device_words(const DevicePlan& plan, std::vector<std::string>& words) {
   for (const std::string& plugin : plan.plugins) words.insert(words.end(), {"--plugin", plugin});
 }
 
-DevicePlan prepare_device(const DevicePlan& plan, const DistributePlan& distribute) {
-  DevicePlan out = plan;
-  if (distribute.strategy != "tpu") return out;
-  if (out.is_cpu()) out.name = "tpu";
-  TPUClusterResolver({.device = out.name}).set_variables();
+DevicePlan device_by_strategy(DevicePlan plan, const DistributePlan& distribute, bool named) {
+  if (distribute.strategy != "tpu" || !plan.is_cpu()) return plan;
+  if (named)
+    throw ValueError("distribute.device",
+                     cat("the strategy tpu trains on all chips of a TPU, and the device is ", plan.name),
+                     "leave the device out, or name tpu; --strategy one for this CPU");
+  plan.name = "tpu";
+  return plan;
+}
+
+void settle_device(const CLI::App& verb, TrainPlan& plan) {
+  const bool flagged = verb.count("--device") > 0;
+  if (flagged) plan.places.erase("device.name");
+  const auto place = plan.places.find("device.name");
+  const bool in_file = place != plan.places.end(), overruled = verb.count("--strategy") > 0;
+  const std::string before = plan.device.name;
+  plan.device = said_at(plan, "device.name", [&] {
+    return device_by_strategy(plan.device, plan.distribute, flagged || (in_file && !overruled));
+  });
+  if (in_file && plan.device.name != before)
+    say_aside(cat("note: ", place->second, ": the device is ", before, ", and --strategy tpu trains on ",
+                  plan.device.name, "\n"));
+}
+
+DevicePlan prepare_device(const DevicePlan& plan, const DistributePlan& distribute, bool named) {
+  DevicePlan out = device_by_strategy(plan, distribute, named);
+  if (distribute.strategy == "tpu") TPUClusterResolver({.device = out.name}).set_variables();
   return out;
 }
 

@@ -22,9 +22,17 @@ void take_device(const CLI::App& verb, const DevicePlan& flags, DevicePlan& plan
 // --device and --plugin as they name it, behind a command that is suggested; none for this CPU.
 void add_device_words(const DevicePlan& plan, std::vector<std::string>& words);
 
-// Under the strategy "tpu": the device is a TPU where none but the CPU is named, and the environment tells
-// libtpu which of its hosts this is. Otherwise `plan`. Raises what TPUClusterResolver raises.
-DevicePlan prepare_device(const DevicePlan& plan, const DistributePlan& distribute);
+// Under the strategy "tpu" a device that is not `named` is a TPU. Otherwise `plan`. Raises
+// ValueError[distribute.device] where the CPU is named under that strategy.
+DevicePlan device_by_strategy(DevicePlan plan, const DistributePlan& distribute, bool named);
+
+// The same of a plan that `verb` has changed. A strategy that a flag names counts more than a device that the
+// plan's file names: a note says so.
+void settle_device(const CLI::App& verb, TrainPlan& plan);
+
+// As device_by_strategy(); and under the strategy "tpu" the environment tells libtpu which of the TPU's hosts
+// this is. Raises what TPUClusterResolver raises, too.
+DevicePlan prepare_device(const DevicePlan& plan, const DistributePlan& distribute, bool named);
 
 // While it lives, functions that this thread calls run on the device. Raises DeviceError where that cannot be
 // used, StateError[device.begun] where it is, with another share of its memory.

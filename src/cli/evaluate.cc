@@ -519,8 +519,8 @@ void add_evaluate(CLI::App& app) {
   add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kEvaluateExamples);
-  verb->callback([run] {
-    const OnDevice device(prepare_device(run->device, run->distribute));
+  verb->callback([run, verb] {
+    const OnDevice device(prepare_device(run->device, run->distribute, verb->count("--device") > 0));
     by_strategy(run->distribute, {run->data, run->scores, run->baseline.from, run->schema}, [&] {
       run->of_schema = SlicingSchema::read(run->schema, true);
       run->of_schema.fill(run->slicing);

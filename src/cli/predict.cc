@@ -287,11 +287,11 @@ void add_predict(CLI::App& app) {
   add_deterministic(*verb);
   add_threads(*verb);
   verb->footer(kPredictExamples);
-  verb->callback([run] {
+  verb->callback([run, verb] {
     run->data = run->inputs[0];
     std::vector<std::string> inputs = run->inputs;
     inputs.push_back(run->rows.schema);
-    const OnDevice device(prepare_device(run->device, run->distribute));
+    const OnDevice device(prepare_device(run->device, run->distribute, verb->count("--device") > 0));
     by_strategy(run->distribute, inputs, [&] { predict(*run); });
   });
 }

@@ -106,6 +106,7 @@ TrainPlan with_flags(TrainPlan plan, const TrainFlags& flags) {
     plan.model.layers = hidden_layers(flags.hidden, plan.data.label.empty());
     plan.model.compare_linear = false;
   }
+  settle_device(*flags.verb, plan);
   return plan;
 }
 
@@ -293,7 +294,7 @@ void train_by(const TrainFlags& flags, const TrainPlan& plan) {
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   if (flags.write_plan) return train_by(flags, plan);
-  const OnDevice device(prepare_device(plan.device, plan.distribute));
+  const OnDevice device(prepare_device(plan.device, plan.distribute, true));
   by_strategy(plan.distribute, files_read(flags, plan), [&] {
     if (const auto& replicas = current_replicas()) replicas->describe(plan_facts(plan));
     train_by(flags, plan);
