@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -96,6 +97,9 @@ OwnFolder::OwnFolder(const std::string& path, bool make) {
     return;
   }
   why_not_ = distrust(path, status);
+  // One that may be read and not searched would look empty.
+  if (why_not_.empty() && ::faccessat(opened.number(), ".", R_OK | X_OK, AT_EACCESS) != 0)
+    why_not_ = cat(path, " cannot be used: ", std::strerror(errno));
   if (why_not_.empty()) opened_ = std::move(opened);
 }
 
@@ -170,6 +174,22 @@ void OwnFolder::remove(const OwnFile& file) const {
   if (::fstatat(opened_.number(), file.name().c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0 &&
       now.st_ino == file.inode())
     remove(file.name());
+}
+
+std::string OwnFolder::why_not_written(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  fs::path there = whole;
+  while (there.has_relative_path() && !fs::exists(there, error)) there = there.parent_path();
+  std::string probe = (there / ".espalier-XXXXXX").string();
+  if (::mkdtemp(probe.data())) {
+    ::rmdir(probe.c_str());
+    return "";
+  }
+  const std::string reason = std::strerror(errno);
+  return there == whole ? cat(path, " cannot be written: ", reason)
+                        : cat(path, " cannot be made in ", there.string(), ": ", reason);
 }
 
 bool OwnFolder::is_left_over(const std::string& name) { return name.ends_with(kLeftOver); }

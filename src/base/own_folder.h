@@ -70,6 +70,9 @@ class OwnFolder {
   bool remove(const std::string& name) const;
   // Not if another one has its name by now.
   void remove(const OwnFile& file) const;
+  // Why nothing can be written into the folder, or why it cannot be made where it is not there; "" where it
+  // can. Found by making a folder in it, or in the nearest one above it that is there, which goes at once.
+  static std::string why_not_written(const std::string& path);
   // What write() leaves behind when its process is killed.
   static bool is_left_over(const std::string& name);
 

@@ -47,8 +47,9 @@ std::string shown_folder(const pjrt::ProgramCache& cache) {
 
 void list_cache(const Results& results) {
   const pjrt::ProgramCache cache = pjrt::ProgramCache::of_user();
-  const std::string problem = cache.why_not(), folder = shown_folder(cache);
+  const std::string folder = shown_folder(cache), problem = cache.why_not_kept();
   const std::vector<pjrt::ProgramCache::Entry> entries = cache.entries();
+  const bool usable = cache.why_not().empty() && (problem.empty() || !entries.empty());
   int64_t bytes = 0;
   double seconds = 0;
   for (const auto& entry : entries) {
@@ -67,14 +68,15 @@ void list_cache(const Results& results) {
       programs.push_back(std::move(line));
     }
     return results.write_json("cache", {{"folder", folder},
-                                        {"usable", problem.empty()},
+                                        {"usable", usable},
+                                        {"writable", problem.empty()},
                                         {"problem", problem},
                                         {"bytes", bytes},
                                         {"cap_bytes", cache.cap()},
                                         {"programs", std::move(programs)}});
   }
   std::string text;
-  if (!problem.empty()) {
+  if (!usable) {
     text = cat("compiled programs are not kept: ", printable(problem), "\n");
   } else {
     if (!entries.empty()) {
@@ -88,7 +90,8 @@ void list_cache(const Results& results) {
     }
     text += cat(counted(entries.size(), "program"), ", ", size_text(bytes), " of ", size_text(cache.cap()),
                 entries.empty() ? "" : cat(", which took ", fixed(seconds, 1), " s to compile"), "\n",
-                headed_line("folder", printable(folder)));
+                headed_line("folder", printable(folder)),
+                problem.empty() ? "" : cat("no further programs are kept: ", printable(problem), "\n"));
   }
   results.write(text);
   results.suggest({"devices"});

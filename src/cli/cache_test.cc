@@ -1,4 +1,6 @@
 // `espalier cache`: what is kept, and removing it.
+#include <unistd.h>
+
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -125,6 +127,46 @@ TEST_F(CacheVerb, SaysWhyItIsNotUsed) {
   fs::permissions(root + "/programs", fs::perms::group_write, fs::perm_options::add);
   expect_unused(root + "/programs is open to writers beside its owner (mode 0720)");
   EXPECT_EQ(posix_env().list_folder(root + "/programs").size(), 2u);
+}
+
+TEST_F(CacheVerb, SaysWhereItCannotKeepAny) {
+  // Nobody, root neither, makes a folder there.
+  const auto listed = [&](const std::string& flags) {
+    return call_shell(cat("ESPALIER_CACHE=/proc/nowhere ", build_folder(), "/espalier cache", flags));
+  };
+  const Outcome text = listed("");
+  EXPECT_EQ(text.code, 0) << text.error;
+  const std::string why = "/proc/nowhere/programs cannot be made in /proc: ";
+  EXPECT_TRUE(text.output.starts_with("compiled programs are not kept: " + why)) << text.output;
+  EXPECT_EQ(text.output.find("0 programs"), std::string::npos) << text.output;
+  const auto json = nlohmann::json::parse(listed(" --json").output);
+  EXPECT_EQ(json.at("usable"), false);
+  EXPECT_EQ(json.at("writable"), false);
+  EXPECT_TRUE(json.at("problem").get<std::string>().starts_with(why)) << json;
+  // One that is not there yet and can be made is none of them, and stays not there.
+  EXPECT_TRUE(call("cache").output.starts_with("0 programs, 0 bytes of 1.0 GiB"));
+  EXPECT_EQ(nlohmann::json::parse(call("cache --json").output).at("writable"), true);
+  EXPECT_FALSE(fs::exists(root));
+  EXPECT_TRUE(fs::is_empty(folder));
+}
+
+TEST_F(CacheVerb, ListsWhatAFolderHoldsThatTakesNoMore) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root writes everywhere";
+  keep_two();
+  const std::string programs = root + "/programs";
+  fs::permissions(programs, fs::perms::owner_read | fs::perms::owner_exec);
+  const Outcome full = call("cache");
+  EXPECT_NE(full.output.find("\n2 programs, 3.0 MiB of 1.0 GiB"), std::string::npos) << full.output;
+  EXPECT_NE(full.output.find(
+                cat("\nno further programs are kept: ", programs, " cannot be written: Permission denied\n")),
+            std::string::npos)
+      << full.output;
+  fs::permissions(programs, fs::perms::owner_read);
+  const Outcome closed = call("cache");
+  EXPECT_TRUE(closed.output.starts_with(
+      cat("compiled programs are not kept: ", programs, " cannot be used: Permission denied")))
+      << closed.output;
+  fs::permissions(programs, fs::perms::owner_all);
 }
 
 TEST_F(CacheVerb, AnUnknownPartIsSaid) {

@@ -177,6 +177,11 @@ OwnFolder ProgramCache::open(bool make) const {
 
 std::string ProgramCache::why_not() const { return disabled_.empty() ? open(false).why_not() : disabled_; }
 
+std::string ProgramCache::why_not_kept() const {
+  const std::string why = why_not();
+  return why.empty() ? OwnFolder::why_not_written(folder_) : why;
+}
+
 std::optional<std::string> ProgramCache::find(const ProgramKey& key) const noexcept try {
   if (!disabled_.empty()) return std::nullopt;
   const OwnFolder folder = open(false);

@@ -32,6 +32,9 @@ class ProgramCache {
   int64_t cap() const { return cap_; }
   // Why it is not used, with what would change that; "" where it is.
   std::string why_not() const;
+  // Why it keeps nothing more, where what it has is used all the same; "" where it keeps what comes. Found by
+  // making a folder there, which goes at once.
+  std::string why_not_kept() const;
 
   // Nothing where it is not there or damaged; what is damaged is removed.
   std::optional<std::string> find(const ProgramKey& key) const noexcept;
