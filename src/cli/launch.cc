@@ -211,8 +211,8 @@ constexpr const char* kLaunchExamples =
     "\n"
     "Exit codes: 0 all ranks ended with 0; 42 all have saved and gone because they\n"
     "were told to (SIGTERM, SIGUSR1); 43 the run was given up, for the reason said;\n"
-    "2 wrong use; otherwise that of the rank which failed first, 128 + N where\n"
-    "signal N ended it.\n";
+    "2 wrong use, or bad input that all ranks refuse alike; otherwise that of the\n"
+    "rank which failed first, 128 + N where signal N ended it.\n";
 
 }  // namespace
 

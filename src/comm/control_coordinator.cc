@@ -377,7 +377,12 @@ void ControlCoordinator::decide() {
   if (verdict_) return;
   const std::vector<Evidence> found = evidence();
   if (found.empty()) return;  // it has come back
-  verdict_ = sentence(found[0]);
+  const Alike alike = is_alike(found[0]);
+  if (alike == Alike::kNotYet) {
+    decide_at_ = time_;
+    return;
+  }
+  verdict_ = alike == Alike::kYes ? sentence_of_all(found[0]) : sentence(found[0]);
   send_all({ControlMessage::GivenUp{*verdict_}});
   for (const Host& host : hosts_) {
     if (host.link >= 0) send(host.link, {ControlMessage::GivenUp{*verdict_}});

@@ -161,9 +161,12 @@ class ControlCoordinator {
   std::optional<Evidence> against(int rank) const;
   std::optional<double> calls_differ() const;
   std::vector<Evidence> evidence() const;
+  enum class Alike { kNo, kNotYet, kYes };
+  Alike is_alike(const Evidence& of) const;
   void decide();
   std::string warning() const;
   RunVerdict sentence(const Evidence& of) const;
+  RunVerdict sentence_of_all(const Evidence& of) const;
   std::string shared_sentence(const Evidence& of, int& odd) const;
   std::string calls_text(int& odd) const;
   std::string stall_text(int rank) const;

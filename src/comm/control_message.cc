@@ -22,8 +22,8 @@ constexpr JsonLimits kFrameLimits{.bytes = kMostFrame, .levels = 4, .keys = 1000
 constexpr std::string_view kStages[] = {"start",    "input",    "trace", "step", "collective",
                                         "callback", "evaluate", "save",  "end"};
 constexpr std::string_view kCauses[] = {"own", "others", "mismatch"};
-constexpr std::string_view kKinds[] = {"mismatch", "host", "killed", "thrown", "ended",
-                                       "early",    "lost", "silent", "stalled"};
+constexpr std::string_view kKinds[] = {"mismatch", "host", "killed", "thrown",  "ended",
+                                       "early",    "lost", "silent", "stalled", "alike"};
 
 template <class E, size_t kCount>
 E enum_of(const std::string_view (&names)[kCount], std::string_view word) {

@@ -37,6 +37,7 @@ enum class VerdictKind : uint8_t {
   kLost,      // a rank's connection broke
   kSilent,    // a rank is not heard of
   kStalled,   // a rank is heard of and does not go on
+  kAlike,     // all ranks refuse the same, each by itself, before any step; no evidence but what it comes to
 };
 // "killed".
 std::string_view name(VerdictKind kind);

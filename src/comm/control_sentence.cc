@@ -6,6 +6,13 @@
 #include "comm/control_text.h"
 
 namespace espalier {
+namespace {
+
+// How long ranks that have begun no step have to fail as the first of them did.
+constexpr double kTimeToAgree = 2;
+
+}  // namespace
+
 std::string ControlCoordinator::who(int rank) const {
   const int64_t pid = ranks_[static_cast<size_t>(rank)].pid;
   const int host = host_of(rank);
@@ -92,6 +99,31 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
     default:
       out.text = cat(name, " ", *rank.end, place, waited);
   }
+  return out;
+}
+
+// Whether all ranks have failed of the same before any step, as they do of bad input. Not yet: others are
+// there that have not failed, and wait for nobody.
+ControlCoordinator::Alike ControlCoordinator::is_alike(const Evidence& of) const {
+  if (of.kind != VerdictKind::kThrown) return Alike::kNo;
+  const std::string& text = ranks_[static_cast<size_t>(of.rank)].failed->text;
+  Alike out = Alike::kYes;
+  for (const Rank& rank : ranks_) {
+    if (rank.at.stage != Stage::kStart || rank.stopped) return Alike::kNo;
+    if (rank.alive() && time_ - of.when < kTimeToAgree)
+      out = Alike::kNotYet;
+    else if (!rank.failed || rank.failed->cause != FailureCause::kOwn || rank.failed->text != text)
+      return Alike::kNo;
+  }
+  return out;
+}
+
+// Of a failure that is_alike().
+RunVerdict ControlCoordinator::sentence_of_all(const Evidence& of) const {
+  RunVerdict out = sentence(of);
+  out.kind = VerdictKind::kAlike;
+  if (options_.world > 1)
+    out.text = cat("all ranks failed alike: ", ranks_[static_cast<size_t>(of.rank)].failed->text);
   return out;
 }
 

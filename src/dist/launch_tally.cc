@@ -37,6 +37,14 @@ bool LaunchTally::ended_as_told(const RunVerdict& verdict) const {
   return end.by_signal && forwarded_.contains(end.number);
 }
 
+// Each has said why, or the first for all.
+bool LaunchTally::refused_alike(const RunVerdict& verdict) const {
+  return verdict.kind == VerdictKind::kAlike &&
+         std::ranges::all_of(ranks_, [](const LaunchRecord::Rank& rank) {
+           return rank.end == ProcessEnd{.number = kRefusedStatus};
+         });
+}
+
 std::string LaunchTally::told(int rank) const {
   const std::string host = of(rank).host.empty() ? std::string() : cat(", host ", of(rank).host);
   const std::string who = starter_.empty() ? cat("rank ", rank) : starter_;
@@ -49,6 +57,11 @@ LaunchRecord LaunchTally::record(const std::optional<RunVerdict>& verdict,
   LaunchRecord out{.verdict = verdict, .seen_ns = seen_ns_, .ranks = ranks_};
   if (verdict && ended_as_told(*verdict)) {
     out.code = of(verdict->rank).end->code();
+    out.verdict.reset();
+    return out;
+  }
+  if (verdict && refused_alike(*verdict)) {
+    out.code = kRefusedStatus;
     out.verdict.reset();
     return out;
   }

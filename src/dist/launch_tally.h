@@ -42,6 +42,7 @@ class LaunchTally {
  private:
   const LaunchRecord::Rank& of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
   bool ended_as_told(const RunVerdict& verdict) const;
+  bool refused_alike(const RunVerdict& verdict) const;
   std::string told(int rank) const;
 
   std::vector<LaunchRecord::Rank> ranks_;
