@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +16,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/sha256.h"
+#include "base/shortened.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
 #include "cli/plan_text.h"
@@ -88,6 +91,27 @@ void check_same_run(const std::string& path, const std::string& now) {
   }
 }
 
+// Of a run that is being ended the process may need a moment.
+constexpr double kUntilLeft = 2;
+
+std::unique_ptr<HeldFile> hold(const std::string& model) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const std::string who = cat("process ", static_cast<int64_t>(::getpid()), " of host ", host);
+  const double until = posix_env().steady_seconds() + kUntilLeft;
+  for (;;) {
+    auto out = std::make_unique<HeldFile>(model + ".lock", who);
+    if (out->is_held()) return out;
+    if (posix_env().steady_seconds() >= until)
+      throw ValueError(
+          "train.in_use",
+          cat(model, " is the place of a run that goes on now: ",
+              out->holder().empty() ? "another process" : printable(out->holder()), " writes there"),
+          "wait until it has ended, or --model with another folder");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 // Where all workers agreed to go, each ends so.
 void leave_if_told() {
   const auto& replicas = current_replicas();
@@ -125,7 +149,9 @@ std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::
 
 std::string name_of_run(const std::string& run) { return sha256_of(run); }
 
-void check_resume(const TrainPlan& plan, bool resume) {
+std::unique_ptr<HeldFile> claim_run(const TrainPlan& plan, bool resume, bool writes) {
+  std::unique_ptr<HeldFile> out;
+  if (writes && is_chief()) out = hold(without_end(plan.model.path));
   const std::string path = checkpoint_of(plan);
   const bool exists = posix_env().exists(path);
   if (exists && !resume) {
@@ -134,6 +160,7 @@ void check_resume(const TrainPlan& plan, bool resume) {
   }
   if (!exists && resume && !posix_env().exists(plan.model.path))
     say_aside(cat("note: there is no ", path, ": the run begins anew\n"));
+  return out;
 }
 
 bool ended_before(const TrainPlan& plan, bool resume, const std::string& run, const Results& results) {

@@ -1,8 +1,10 @@
 // Training that Ctrl-C ends and --resume goes on with: what it was at lies at `plan.model.path`.checkpoint.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "base/held_file.h"
 #include "cli/common.h"
 #include "cli/plan.h"
 #include "espalier/model.h"
@@ -12,9 +14,11 @@ namespace espalier::cli {
 // Where a run is kept until it ends.
 std::string checkpoint_of(const TrainPlan& plan);
 
-// Before anything is read: raises ValueError[train.resume] for a run that has not ended and is not to go on;
-// says so when there is neither that nor a model.
-void check_resume(const TrainPlan& plan, bool resume);
+// Before anything is read: the place of the run, which no other process has while what comes back lives.
+// Raises ValueError[train.in_use] where another run has it, with what is known of that, and [train.resume]
+// for a run that has not ended and is not to go on; says so when there is neither that nor a model. `writes`:
+// or nothing is written there, and nobody is kept out.
+std::unique_ptr<HeldFile> claim_run(const TrainPlan& plan, bool resume, bool writes);
 
 // All that a run depends on: the plan without its comments, the numbers that it trains on, and those of the
 // `test`.

@@ -259,8 +259,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   const bool saved = !plan.model.path.empty();
   if (saved) {
     check_save_path(plan.model.path, {{kImagesFile, ""}, {kLearnedFile, ""}, {kHistoryFile, ""}});
-    check_resume(plan, run.resume);
   }
+  const auto place = saved ? claim_run(plan, run.resume, !run.show_step) : nullptr;
   const ImageRows rows = read();
   const auto classes = std::ssize(rows.classes);
   if (saved) check_replaced(plan.model.path, question_of(rows.classes), plan.fit.epochs, run.force);

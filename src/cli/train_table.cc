@@ -272,7 +272,7 @@ void train_table(const TableRun& run) {
                                     {kDecisionFile, ""},
                                     {kSchemaFile, ""},
                                     {kImagesFile, ""}});
-  check_resume(plan, run.resume);
+  const auto place = claim_run(plan, run.resume, !run.show_step);
   RowChecks checks({.schema = data.schema,
                     .environment = data.environment,
                     .quarantine = data.quarantine,
