@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -223,6 +224,31 @@ int64_t count_images(const std::string& path) {
     if (error.rule() != "digits.file") throw;
     return 0;
   }
+}
+
+FileDigest digest_images(const std::string& path) {
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return digest_file(path);
+  std::vector<std::string> files;
+  if (is_idx_folder(path)) {
+    for (const std::string& name : posix_env().list_folder(path))
+      if (name.ends_with("-ubyte") || name.ends_with("-ubyte.gz")) files.push_back(cat(path, "/", name));
+  } else {
+    const std::string train = path + "/train", test = path + "/test";
+    const bool parted = is_image_folder(train) && is_image_folder(test);
+    for (const std::string& part : parted ? std::vector<std::string>{train, test} : std::vector{path})
+      std::ranges::move(list_image_folder(part).paths, std::back_inserter(files));
+  }
+  std::ranges::sort(files);
+  std::string all;
+  FileDigest out;
+  for (const std::string& file : files) {
+    const FileDigest one = digest_file(file);
+    all += cat(one.sha256, "  ", fs::path(file).lexically_relative(path).string(), "\n");
+    out.bytes += one.bytes;
+  }
+  out.sha256 = sha256_of(all);
+  return out;
 }
 
 std::vector<int64_t> image_size_of(const std::string& text) {

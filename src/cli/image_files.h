@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "cli/plan.h"
 #include "espalier/images.h"
 
@@ -44,6 +45,11 @@ TrainPlan folder_plan(const ImageFolder& folder);
 // How many images with labels lie at `path`: digits, or a folder by class, of which those of both parts where
 // it has train/ and test/. 0 where it holds none that can be read. Raises IoError.
 int64_t count_images(const std::string& path);
+
+// Of those images: of a file its bytes; of a folder what `sha256sum */* | sha256sum` says, where * are the
+// images by class, or the IDX files, in the order of their names; and how many bytes they have. Raises
+// IoError.
+FileDigest digest_images(const std::string& path);
 
 // "64", "48x64": height and width. Raises CLI::ValidationError.
 std::vector<int64_t> image_size_of(const std::string& text);

@@ -1,6 +1,7 @@
 // espalier lineage: what a model was made of.
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -63,37 +64,57 @@ nlohmann::ordered_json source_json(const DataSource& source) {
   return out;
 }
 
-// What a model of images says of them, held against what is there by their number.
+// What the images are today. Models of earlier versions know their number alone; `found` is what there is
+// now, where that was counted.
+Today images_today(const ImageSource& source, int64_t kept, std::optional<int64_t>& found) {
+  std::error_code none;
+  if (source.place == "-" || !std::filesystem::exists(source.place, none)) return Today::kAbsent;
+  const int64_t now = count_images(source.place);
+  if (now > 0 && !source.sha256.empty() && digest_images(source.place).sha256 == source.sha256)
+    return Today::kSame;
+  found = now;
+  return !source.sha256.empty() || *found != kept ? Today::kChanged : Today::kUnknown;
+}
+
+std::string images_text(Today state, const ImageSource& source, int64_t kept, std::optional<int64_t> found) {
+  if (state == Today::kUnknown) return cat("as many, ", kept, "; whether they are the same is not known");
+  const std::string text = lineage_text(state, source.place);
+  if (!found) return text;
+  return *found == kept ? cat(text, ", as many images, of other names or bytes")
+                        : cat(text, ", ", *found, *found == 1 ? " image" : " images");
+}
+
+// What a model of images says of them, held against what is there.
 void lineage_of_images(const LineageRun& run, const ImageSource& source) {
   const std::string description = posix_env().read_file(run.model + "/model.json");
   std::error_code none;
   const bool there = source.place != "-" && std::filesystem::exists(source.place, none);
-  const int64_t kept = source.train_rows + source.test_rows,
-                found = run.verify && there ? count_images(source.place) : kept;
-  const Today state = !there ? Today::kAbsent : found != kept ? Today::kChanged : Today::kUnknown;
+  const int64_t kept = source.train_rows + source.test_rows;
+  std::optional<int64_t> found;
+  const Today state = run.verify ? images_today(source, kept, found) : Today::kUnknown;
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"model_json_sha256", sha256_of(description)}};
     body["data"] = {{"images", source.place}};
+    if (!source.sha256.empty()) {
+      body["data"]["bytes"] = source.bytes;
+      body["data"]["sha256"] = source.sha256;
+    }
     if (!source.licence.empty()) body["data"]["licence"] = source.licence;
     if (!source.origin.empty()) body["data"]["origin"] = source.origin;
     if (run.verify) body["data"]["today"] = name(state);
-    if (run.verify && there) body["data"]["today_images"] = found;
+    if (run.verify && there) body["data"]["today_images"] = found.value_or(kept);
     body["split"] = {{"seed", source.seed}, {"learn", source.train_rows}, {"judge", source.test_rows}};
     run.results.write_json("lineage", body);
   } else {
     std::string text =
         headed_line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
     text += headed_line("data", cat(source.place, ", ", kept, " images"));
-    text += headed_line("", "images are held against what is there by their number alone");
+    text += headed_line("", source.sha256.empty()
+                                ? std::string("images are held against what is there by their number alone")
+                                : cat(source.bytes, " bytes, sha256 of names and bytes ", source.sha256));
     if (!source.licence.empty()) text += headed_line("", cat("licence ", source.licence));
     if (!source.origin.empty()) text += headed_line("", cat("from ", source.origin));
-    if (run.verify) {
-      text += headed_line(
-          "", cat("today: ", state == Today::kUnknown
-                                 ? cat("as many, ", found, "; whether they are the same is not known")
-                                 : cat(lineage_text(state, source.place),
-                                       there ? cat(", ", found, found == 1 ? " image" : " images") : "")));
-    }
+    if (run.verify) text += headed_line("", cat("today: ", images_text(state, source, kept, found)));
     run.results.write(text + headed_line("images", cat(source.train_rows, " training, ", source.test_rows,
                                                        " test, seed ", source.seed)));
   }
@@ -101,7 +122,7 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
     run.results.suggest({"evaluate", run.model, source.place});
   else
     run.results.suggest({"info", run.model});
-  if (run.verify) throw Exit{state == Today::kChanged ? 1 : 3};
+  if (run.verify && state != Today::kSame) throw Exit{state == Today::kChanged ? 1 : 3};
 }
 
 void lineage(const LineageRun& run) {
@@ -156,8 +177,8 @@ constexpr const char* kLineageExamples =
 Example:
   espalier lineage model/ --verify
       exit code 1 when a file holds other bytes than it did when the model
-      was trained on it, 3 when one cannot be found; of images 1 when their
-      number is another, else 3: what each holds is not compared)";
+      was trained on it, 3 when one cannot be found; of a folder of images
+      names count, too)";
 
 }  // namespace
 

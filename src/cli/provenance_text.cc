@@ -77,6 +77,8 @@ std::optional<ImageSource> image_source_in(const nlohmann::ordered_json& history
     return ImageSource{.place = history.at("data"),
                        .licence = history.value("licence", ""),
                        .origin = history.value("origin", ""),
+                       .sha256 = history.value("sha256", ""),
+                       .bytes = history.contains("bytes") ? whole(history, "bytes", path, UINT64_MAX) : 0,
                        .train_rows = row_count(history, "train_rows", path),
                        .test_rows = row_count(history, "test_rows", path),
                        .seed = whole(history, "seed", path, UINT64_MAX)};

@@ -37,6 +37,8 @@ struct Lineage {
 // Images have no digest.
 struct ImageSource {
   std::string place, licence, origin;
+  std::string sha256 = {};  // of digest_images(); "" of models of earlier versions, and of a stream
+  uint64_t bytes = 0;
   int64_t train_rows = 0, test_rows = 0;
   uint64_t seed = 0;
 };

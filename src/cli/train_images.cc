@@ -14,10 +14,12 @@
 #include "cli/device_log.h"
 #include "cli/learned_images.h"
 #include "cli/ledger.h"
+#include "cli/near_files.h"
 #include "cli/provenance_text.h"
 #include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
 #include "cli/table_data.h"
+#include "dist/replicas.h"
 #include "espalier/ops.h"
 #include "report/image.h"
 #include "report/progress.h"
@@ -285,6 +287,11 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   options.callbacks.push_back(device);
   const Tensor &x = rows.train.x, &y = rows.train.y;
   if (run.show_step) return run.show_step(model, x, y);
+  if (saved && is_chief() && !is_stream(plan.data.file)) {
+    const FileDigest digest = digest_images(plan.data.file);
+    known["bytes"] = digest.bytes;
+    known["sha256"] = digest.sha256;
+  }
   const std::string this_run = saved ? run_of(plan, x, y, {rows.test.x, rows.test.y}, options) : "";
   if (saved && ended_before(plan, run.resume, this_run, run.results)) return;
   const auto history = saved ? fit_or_leave(model, plan, run.resume, this_run, x, y, options)
