@@ -84,12 +84,34 @@ void note_spellings(FittedLabel& label) {
                                spelling_difference(first, other), " alone: are they one? (--merge-labels)"),
                            true});
   }
+  // Beside another class nobody knows what a 1 stands for.
+  for (size_t a = 0; a < classes.size(); ++a) {
+    for (size_t b = a + 1; b < classes.size(); ++b) {
+      if (!same_label(classes[a], classes[b]) || class_number(classes[a]) == class_number(classes[b]))
+        continue;
+      label.notes.push_back({label.step.column,
+                             cat("classes ", classes[a], " and ", classes[b],
+                                 " say the same where a table has them alone: are they one?"),
+                             true});
+    }
+  }
+}
+
+// Whether texts are 0, 1, true and false, in both ways of writing, and nothing else.
+bool are_truths(const std::map<std::string, int64_t>& counts) {
+  return counts.size() > 2 && std::ranges::all_of(counts, [](const auto& one) {
+           return same_label(one.first, "1") || same_label(one.first, "0");
+         });
 }
 
 // The classes of texts that stand so often in the column: of those with one key the most frequent.
 void choose_classes(FittedLabel& label, const std::map<std::string, int64_t>& counts) {
   std::map<std::string, std::vector<std::pair<std::string, int64_t>>> spellings;
-  for (const auto& [text, count] : counts) spellings[label.step.class_key(text)].emplace_back(text, count);
+  const bool truths = are_truths(counts);
+  for (const auto& [text, count] : counts) {
+    const std::string key = truths ? (same_label(text, "1") ? "1" : "0") : label.step.class_key(text);
+    spellings[key].emplace_back(text, count);
+  }
   for (auto& [key, texts] : spellings) {
     std::stable_sort(texts.begin(), texts.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });

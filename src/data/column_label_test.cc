@@ -1,5 +1,6 @@
 #include "data/column_label.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -86,6 +87,36 @@ TEST(ColumnLabel, SpellingsOfOneClassMayBeMerged) {
               learned([](int i) { return i % 2 ? "a" : "A"; }, {.merge_labels = true});
             }).substr(0, 39),
             "columns.label label \"y\": all 100 traini");
+}
+
+// 1 and true are one where nothing but truths is there, within a table and from one to another.
+TEST(ColumnLabel, TruthsAreTheSameInBothWaysOfWriting) {
+  const auto bits = [](int i) { return i % 3 == 0 ? "1" : "0"; };
+  const auto words = [](int i) { return i % 3 == 0 ? "true" : "False"; };
+  const auto mixed = [&](int i) { return i < 80 ? bits(i) : words(i); };
+  const std::vector<int32_t> expected = learned(bits).labels(labels_of(bits)).to_vector<int32_t>();
+  ASSERT_EQ(std::ranges::count(expected, 1), 33);
+  for (const ColumnProgram& program : {learned(bits), learned(words), learned(mixed)}) {
+    ASSERT_EQ(program.classes().size(), 2u);
+    const ColumnProgram read = ColumnProgram::from_json(program.to_json());
+    const bool turned = program.classes()[0] == "1" || program.classes()[0] == "true";
+    for (const auto& table : {labels_of(bits), labels_of(words), labels_of(mixed)}) {
+      std::vector<int32_t> said = read.labels(table).to_vector<int32_t>();
+      for (int32_t& one : said) one = turned ? 1 - one : one;
+      EXPECT_EQ(said, expected);
+    }
+  }
+  EXPECT_EQ(learned(mixed).classes(), (Names{"0", "1"}));
+  EXPECT_EQ(noted(learned(mixed), "y"),
+            "class 0 is also written False\nclass 1 is also written true\n"
+            "the label, 2 classes: 0 (67 %), 1 (33 %)");
+  // With another class it is not known, and said.
+  const std::string notes = noted(learned([&](int i) { return i % 10 == 0 ? "2" : mixed(i); }), "y");
+  for (const char* pair : {"classes 0 and False", "classes 1 and true"})
+    EXPECT_NE(notes.find(cat(pair, " say the same where a table has them alone: are they one?")), notes.npos)
+        << notes;
+  EXPECT_EQ(noted(learned([](int i) { return i % 2 ? "yes" : "no"; }), "y").find("are they one"),
+            std::string::npos);
 }
 
 TEST(ColumnLabel, AmountsWithAUnitAreNumbers) {
