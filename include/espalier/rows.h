@@ -58,7 +58,8 @@ class RowGuard {
 
   const std::vector<std::string>& columns() const;
   // `values`: one for each column, as text. Raises ValueError: rows.values for another number of them,
-  // expression.* for a rule that these values do not fit.
+  // expression.* for a rule that these values do not fit, [expression.date] where it compares dates whose
+  // order nobody knows; of a warning that is a fault with what is not known.
   RowVerdict judge(std::span<const std::string_view> values) const;
 
  private:

@@ -202,6 +202,10 @@ const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& ta
     out.judgement = judge_rows(validator, table);
     out.new_columns = validator.new_columns();
     out.left_out = validator.rules_left_out();
+    for (const RuleCount& each : out.judgement.undecided) {
+      if (!each.rule.warning) throw ValueError("expression.date", undecided_text(each));
+      results.warn({cat(source_name(path), ": ", undecided_text(each))});
+    }
   } catch (const ValueError& error) {
     throw ValueError(error.rule(), cat(name_, ", ", source_name(path), ": ", error.message()), error.fix());
   } catch (const FormatError& error) {

@@ -46,6 +46,34 @@ struct RowFlagsTest : FolderTest {
 
 const char* const kRows = "colour,size\nred,3\ngreen,4\nblue,99\n\nblue,\nred,50\n";
 
+// Rows that nobody could ask are not as the schema says.
+TEST_F(RowFlagsTest, ARuleThatNobodyOrdersIsRefused) {
+  std::string rows = "size,when,kind\n";
+  for (int i = 0; i < 60; ++i) rows += cat(i, ",2024-06-", 10 + i % 20, i < 30 ? ",small\n" : ",big\n");
+  const std::string data = file("dated.csv", rows);
+  const auto with_rule = [&](const char* kind, const char* rule) {
+    return file("dated.pbtxt", cat("feature { name: 'when' type: BYTES } annotation { tag: 'espalier.", kind,
+                                   "=", rule, "' }"));
+  };
+  const char* const unknown = "when >= \"first of June\"";
+  train({"--schema", with_rule("rule", "when >= \"2024-06-01\"")}, data);
+  try {
+    train({"--force", "--schema", with_rule("rule", unknown)}, data);
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "expression.date");
+    EXPECT_TRUE(error.message().starts_with(cat(path("dated.pbtxt"), ", dated.csv: the rule \"", unknown,
+                                                "\" is asked of 0 of 60 rows, because column ")))
+        << error.message();
+  }
+  std::string said;
+  train({"--force", "--schema", with_rule("warning", unknown)}, data, &said);
+  EXPECT_NE(said.find(cat("warning: dated.csv: the rule \"", unknown,
+                          "\" is asked of 0 of 60 rows, because column ")),
+            std::string::npos)
+      << said;
+}
+
 TEST_F(RowFlagsTest, PredictRefusesRowsByTheirLines) {
   train({}, parts());
   try {

@@ -62,6 +62,10 @@ RowVerdict RowGuard::judge(std::span<const std::string_view> values) const {
   if (faults.empty() && validator.rules().empty()) return {};
   const RowJudgement found = judge_rows(validator, table_of(blank, values));
   RowVerdict out{.outcome = found.outcomes[0]};
+  for (const RuleCount& each : found.undecided) {
+    if (!each.rule.warning) throw ValueError("expression.date", undecided_text(each));
+    out.faults.push_back({"", "warning", undecided_text(each), RowOutcome::kGood});
+  }
   for (const RowFinding& each : found.findings)
     out.faults.push_back(
         {each.column, each.rule, each.text, each.warning ? RowOutcome::kGood : outcome_of(each.policy)});

@@ -76,6 +76,26 @@ TEST(RowGuard, RulesAreAskedOfOneRow) {
   EXPECT_EQ(warned.faults.at(0).outcome, RowOutcome::kGood);
 }
 
+// "first of June" is no date that anybody can order: such a row is not good.
+TEST(RowGuard, ARuleThatNobodyOrdersIsNotFulfilled) {
+  const auto judged = [](const char* kind, const char* rule, const char* when) {
+    const std::string schema =
+        cat("feature { name: 'when' type: BYTES } annotation { tag: 'espalier.", kind, "=", rule, "' }");
+    return RowGuard::parse(schema, {"when"}).judge(Values{when});
+  };
+  const char *const known = "when >= \"2024-06-01\"", *const unknown = "when >= \"first of June\"";
+  EXPECT_EQ(judged("rule", known, "2024-06-02").outcome, RowOutcome::kGood);
+  EXPECT_EQ(judged("rule", known, "2024-05-02").outcome, RowOutcome::kRefused);
+  EXPECT_EQ(judged("rule", known, "").outcome, RowOutcome::kGood);
+  EXPECT_EQ(rule_of([&] { judged("rule", unknown, "2024-06-02"); }), "expression.date");
+  EXPECT_EQ(rule_of([&] { judged("rule", known, "soon"); }), "expression.date");
+  const RowVerdict warned = judged("warning", unknown, "2024-06-02");
+  EXPECT_EQ(warned.outcome, RowOutcome::kGood);
+  ASSERT_EQ(warned.faults.size(), 1u);
+  EXPECT_EQ(warned.faults[0].rule, "warning");
+  EXPECT_NE(warned.faults[0].text.find("is asked of 0 of 1 row"), std::string::npos) << warned.faults[0].text;
+}
+
 TEST(RowGuard, OptionsAreThoseOfRows) {
   EXPECT_EQ(verdict({"none", "30", "", "70"}, {.missing = {"none"}}).outcome, RowOutcome::kGood);
   EXPECT_EQ(verdict({"baker", "30", "", "70"}, {.passed_over = {"job"}}).outcome, RowOutcome::kGood);

@@ -41,6 +41,12 @@ std::string why_missing(const Expression& condition, const RowValidator& validat
   return out.empty() ? "no cell gives it a value" : out;
 }
 
+std::string joined_reasons(const std::vector<std::string>& refused) {
+  std::string out;
+  for (const std::string& why : refused) out += cat(out.empty() ? "" : "; ", why);
+  return out;
+}
+
 class Judge {
  public:
   Judge(const RowValidator& validator, const CsvTable& table)
@@ -60,6 +66,7 @@ class Judge {
       out.refused += worst == RowOutcome::kRefused;
     }
     out.outcomes = std::move(worst_);
+    out.undecided = std::move(undecided_);
     return out;
   }
 
@@ -125,6 +132,10 @@ class Judge {
       const SchemaRule& rule = validator_.rules()[i];
       std::vector<std::string> refused;
       const std::vector<Truth> all = ask(rule, validator_, table, &refused);
+      const int64_t missing = std::ranges::count(all, Truth::kMissing);
+      if (missing > 0 && !refused.empty())
+        undecided_.push_back(
+            {.rule = rule, .rows = table.rows(), .missing = missing, .why = joined_reasons(refused)});
       for (int64_t row = 0; row < table.rows(); ++row) {
         if (all[static_cast<size_t>(row)] != Truth::kFalse) continue;
         RowFinding& into = finding(validator_.features().size(), i);
@@ -158,6 +169,7 @@ class Judge {
   std::map<std::pair<size_t, size_t>, RowFinding> findings_;
   std::map<int64_t, std::string> reasons_;
   std::vector<CsvChange> changes_;
+  std::vector<RuleCount> undecided_;
 };
 
 }  // namespace
@@ -191,7 +203,7 @@ std::vector<RuleCount> count_rules(const RowValidator& validator, const CsvTable
       if (++count.broken <= static_cast<int64_t>(RowFinding::kNamed)) count.lines.push_back(table.line(row));
     }
     if (count.missing == 0) continue;
-    for (const std::string& why : refused) count.why += cat(count.why.empty() ? "" : "; ", why);
+    count.why = joined_reasons(refused);
     if (refused.empty() && count.missing == count.rows)
       count.why = why_missing(rule.condition, validator, table);
   }

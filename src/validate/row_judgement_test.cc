@@ -174,6 +174,35 @@ TEST(RowJudgement, RulesWithDatesThatNobodyOrdersAreUndecided) {
   EXPECT_EQ(why_undecided("when >= \"2024-06-01\"", "when,pay\n2024-06-01,1\n2024-06-02,1\nsoon,1\n"), "");
 }
 
+TEST(RowJudgement, ARuleThatNobodyOrdersIsUndecidedAndNotFulfilled) {
+  const auto undecided = [](const std::string& kind, const std::string& rule, const std::string& cells) {
+    tfmd::Schema schema;
+    parse_metadata(cat(R"(feature { name: "when" type: BYTES } feature { name: "pay" type: FLOAT } )",
+                       tags(cat("tag: 'espalier.", kind, "=", rule, "'"))),
+                   schema);
+    const CsvTable table = parse_csv(cells);
+    std::string out;
+    for (const RuleCount& each : judge_rows(RowValidator(schema, table.names(), {}), table).undecided)
+      out += cat(each.rule.warning ? "warning: " : "", undecided_text(each));
+    return out.substr(0, out.find(" has no form"));
+  };
+  const std::string days = "when,pay\n2024-06-01,1\n2024-06-02,\n";
+  const std::string of_two =
+      "the rule \"when >= \"first of June\"\" is asked of 0 of 2 rows, because column \"when\" is "
+      "of dates, and \"first of June\"";
+  EXPECT_EQ(undecided("rule", "when >= \"first of June\"", days), of_two);
+  EXPECT_EQ(undecided("warning", "when >= \"first of June\"", days), "warning: " + of_two);
+  EXPECT_EQ(
+      undecided("rule", "pay > 0 or when >= \"first of June\"", days),
+      "the rule \"pay > 0 or when >= \"first of June\"\" is asked of 1 of 2 rows, because column \"when\" is "
+      "of dates, and \"first of June\"");
+  // What is merely missing, or does not matter, is no such rule.
+  EXPECT_EQ(undecided("rule", "when >= \"2024-06-01\"", "when,pay\n2024-06-01,1\n2024-06-02,1\nsoon,1\n"),
+            "");
+  EXPECT_EQ(undecided("rule", "pay is missing or pay > 0 or when >= \"first of June\"", days), "");
+  EXPECT_EQ(undecided("rule", "pay > 0", days), "");
+}
+
 TEST(RowJudgement, RulesThatNobodyOrdersAreRefusedWhereTheyAreMade) {
   const auto rule_of_rules = [](const std::string& rule) {
     tfmd::Schema schema;
