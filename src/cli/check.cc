@@ -174,9 +174,17 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLoo
        .closer = [&](const Gate& gate) { return command(closer.at(gate)); }});
 }
 
-// Holds the page against what the rows give; `anew` checks them, `closer` looks where they are worst.
-void verify(const CheckRun& run, const std::string& now, std::vector<std::string> anew,
-            const std::vector<std::string>& closer) {
+// Behind a page that says what the rows give: what the model says of them. Whoever is to look closer finds on
+// the page how; scores have no model at hand.
+void suggest_after_page(const CheckRun& run) {
+  if (!run.scores.empty()) return;
+  std::vector<std::string> next = {"predict", run.model, run.data};
+  for (const std::string& word : run.table.words()) next.push_back(word);
+  run.results.suggest(next);
+}
+
+// Holds the page against what the rows give; `anew` checks them.
+void verify(const CheckRun& run, const std::string& now, std::vector<std::string> anew) {
   constexpr size_t kShown = 5;
   const std::string page = posix_env().read_file(run.verify);
   std::vector<std::string> differences;
@@ -194,7 +202,10 @@ void verify(const CheckRun& run, const std::string& now, std::vector<std::string
     for (const std::string& difference : differences) text += cat("  ", difference, "\n");
     run.results.write(text);
     anew.insert(anew.end(), {"--html", run.verify});
-    run.results.suggest(differences.empty() ? closer : anew);
+    if (differences.empty())
+      suggest_after_page(run);
+    else
+      run.results.suggest(anew);
   }
   if (!differences.empty()) throw Exit{1};
 }
@@ -245,7 +256,7 @@ void check(CheckRun run) {
     narrowed.scored.positive = rows.positive.value;
   const CloserLook closer{narrowed, slicing, rows, assessment, tables};
   const auto page = [&] { return page_of(run, verdict, closer); };
-  if (!run.verify.empty()) return verify(run, page(), next, closer.all());
+  if (!run.verify.empty()) return verify(run, page(), next);
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));

@@ -124,11 +124,13 @@ void info_model(const std::string& path, const Results& results) {
   std::string text =
       headed_line("model", cat(path, ": ", parameters_text(parameters, quantized), "; a row is ", rows,
                                model.fixed_batch() ? cat(", always ", model.fixed_batch(), " of them") : ""));
+  bool is_counted = true;  // whether a class is known that `check` counts from
   if (table) {
     const ColumnProgram columns = columns_of(model, path);
     text += headed_line("learned",
                         cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
     const Decision decision = decision_of(model, columns, path);
+    is_counted = columns.classes().size() != 2 || decision.positive;
     if (decision.positive)
       text += headed_line("positive", columns.classes()[static_cast<size_t>(*decision.positive)]);
     if (const std::string decided = cli::text_of(decision, columns); !decided.empty())
@@ -153,7 +155,8 @@ void info_model(const std::string& path, const Results& results) {
   const Json said = training.is_object() ? training.value("data", Json()) : Json();
   const std::string data = said.is_string() ? said.get<std::string>() : "";
   if ((table || images) && !data.empty() && posix_env().exists(data))
-    return results.suggest({"evaluate", path, data});
+    // An evaluation that cannot lead to gates leads here.
+    return results.suggest({is_counted ? "evaluate" : "predict", path, data});
   if (table) return results.suggest({"predict", path, "YOUR_ROWS.csv"});
   if (images) return results.suggest({"predict", path, "YOUR_IMAGE.png"});
   results.suggest({"export", path, "--to", "c", "--out", "model.c"});
