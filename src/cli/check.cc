@@ -16,6 +16,7 @@
 #include "cli/check_run.h"
 #include "cli/closer_look.h"
 #include "cli/data_verbs.h"
+#include "cli/device_flags.h"
 #include "cli/lineage_section.h"
 #include "cli/rows_section.h"
 #include "cli/where.h"
@@ -180,6 +181,7 @@ void suggest_after_page(const CheckRun& run) {
   if (!run.scores.empty()) return;
   std::vector<std::string> next = {"predict", run.model, run.data};
   for (const std::string& word : run.table.words()) next.push_back(word);
+  add_device_words(run.device, next);
   run.results.suggest(next);
 }
 
@@ -306,6 +308,7 @@ void check_flags_of_check(const CheckRun& run) {
   if (run.scores.empty() && (run.model.empty() || run.data.empty()))
     throw CLI::RequiredError("MODEL and DATA, or --scores,");
   if (!run.scores.empty() && !run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
+  if (!run.scores.empty() && !run.device.is_cpu()) throw CLI::ExcludesError("--scores", "--device");
   if (!run.scores.empty() && run.all_rows) throw CLI::ExcludesError("--scores", "--all-rows");
   const bool before = is_model_folder(run.baseline);
   if (before && !run.scores.empty()) {
@@ -422,6 +425,8 @@ void add_check(CLI::App& app) {
       ->check(a_name());
   run->results.add_json(*verb);
   run->results.add_out(*verb);
+  verb->option_defaults()->group("Where it runs");
+  add_device(*verb, run->device);
   add_threads(*verb);
   verb->footer(kCheckExamples);
   verb->callback([run] {
@@ -430,6 +435,7 @@ void add_check(CLI::App& app) {
     if (!run->scores.empty()) run->of_schema.fill(run->scored);
     run->scored.strip_label_dots = run->strip_label_dots;
     check_flags_of_check(*run);
+    const OnDevice device(run->device);
     check(*run);
   });
 }

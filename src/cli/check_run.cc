@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/listed_names.h"
 #include "base/shortened.h"
+#include "cli/device_flags.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "data/column_profile.h"
@@ -79,6 +80,7 @@ std::vector<std::string> check_again(const CheckRun& run) {
   for (const std::string& word : slicing.words()) out.push_back(word);
   for (const std::string& word : run.intervals.words()) out.push_back(word);
   for (const std::string& word : run.table.words()) out.push_back(word);
+  add_device_words(run.device, out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/interval_flags.h"
+#include "cli/plan.h"
 #include "cli/schema_slices.h"
 #include "cli/scored_table.h"
 #include "cli/slice_flags.h"
@@ -27,6 +28,7 @@ struct CheckRun {
   SliceFlags slicing;
   const Gates* read_gates = nullptr;  // those of `gates`, once they are read
   IntervalFlags intervals;
+  DevicePlan device = {};  // where a model computes
   TableFlags table;
   Results results;
 };

@@ -80,6 +80,16 @@ void add_device_words(const DevicePlan& plan, std::vector<std::string>& words) {
   for (const std::string& plugin : plan.plugins) words.insert(words.end(), {"--plugin", plugin});
 }
 
+std::vector<std::string> given_device_words(const CLI::App& verb) {
+  std::vector<std::string> out;
+  for (const char* name : {"--device", "--plugin", "--memory-fraction", "--matmul-precision"}) {
+    const CLI::Option* const option = verb.get_option(name);
+    for (const std::string& value : option->results()) out.insert(out.end(), {name, value});
+  }
+  if (verb.count("--memory-growth")) out.emplace_back("--memory-growth");
+  return out;
+}
+
 DevicePlan device_by_strategy(DevicePlan plan, const DistributePlan& distribute, bool named) {
   if (distribute.strategy != "tpu" || !plan.is_cpu()) return plan;
   if (named)

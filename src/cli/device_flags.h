@@ -22,6 +22,9 @@ void take_device(const CLI::App& verb, const DevicePlan& flags, DevicePlan& plan
 // --device and --plugin as they name it, behind a command that is suggested; none for this CPU.
 void add_device_words(const DevicePlan& plan, std::vector<std::string>& words);
 
+// All of these flags that `verb` was given, for another verb that has them.
+std::vector<std::string> given_device_words(const CLI::App& verb);
+
 // Under the strategy "tpu" a device that is not `named` is a TPU. Otherwise `plan`. Raises
 // ValueError[distribute.device] where the CPU is named under that strategy.
 DevicePlan device_by_strategy(DevicePlan plan, const DistributePlan& distribute, bool named);

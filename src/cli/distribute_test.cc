@@ -383,6 +383,21 @@ TEST(VerifyParity, SlowAPlanLearnsTheSameByAnyNumberOfWorkers) {
   EXPECT_EQ(call_command(cat("verify-parity ", plan, " --ranks 0")).code, 2);
 }
 
+TEST(VerifyParity, SlowADeviceOfTheFlagCountsMoreThanThePlans) {
+  const std::string folder = launched_folder("verify-parity-device", 301), plan = folder + "/plan.toml";
+  write_file(plan, posix_env().read_file(plan) + "[device]\nname = \"gpu:77\"\n");
+  const std::string line = cat("verify-parity ", plan, " --ranks 1 --epochs 1");
+  const Outcome of_plan = call_command(line);
+  EXPECT_EQ(of_plan.code, 2) << of_plan.output;
+  EXPECT_NE(of_plan.error.find("there is no device \"gpu:77\""), std::string::npos) << of_plan.error;
+  const Outcome here = call_command(cat(line, " --device cpu"));
+  EXPECT_EQ(here.code, 0) << here.error;
+  EXPECT_NE(here.output.find(" --device cpu\n"), std::string::npos) << here.output;
+  const Outcome several = call_command(cat(line, " --device gpu:0-1"));
+  EXPECT_EQ(several.code, 2);
+  EXPECT_NE(several.error.find("[parity.device]"), std::string::npos) << several.error;
+}
+
 // Sums of other parts are not told from what rounding makes of one device, however much that is.
 TEST(VerifyParity, NightlyTensorsThatAreRoundingAreUndecided) {
   const std::string folder = launched_folder("verify-parity-rounding", 301), plan = folder + "/plan.toml";

@@ -14,6 +14,7 @@
 #include "base/shortest.h"
 #include "base/state_folder.h"
 #include "cli/common.h"
+#include "cli/device_flags.h"
 #include "cli/plan.h"
 #include "comm/control_end.h"
 #include "dist/launch.h"
@@ -35,6 +36,8 @@ struct ParityFlags {
   bool deterministic = false;
   std::optional<int> epochs;
   std::optional<double> tolerance;
+  DevicePlan device = {};
+  std::vector<std::string> device_words = {};  // those that count more than the plan's
   Results results;
 };
 
@@ -67,6 +70,7 @@ std::string weights_by(int ranks, const ParityFlags& flags, const TemporaryFolde
   if (flags.epochs) add({"--epochs", cat(*flags.epochs)});
   if (flags.deterministic) add({"--deterministic"});
   if (nudge) add({"--nudge", cat(nudge)});
+  words.insert(words.end(), flags.device_words.begin(), flags.device_words.end());
   if (ranks)
     add({"--strategy", "multiworker"});
   else
@@ -151,11 +155,13 @@ std::vector<int> ranks_of(const ParityFlags& flags) {
 void verify_parity(const ParityFlags& flags) {
   const std::vector<int> ranks = ranks_of(flags);
   const TrainPlan plan = read_plan(posix_env().read_file(flags.plan), flags.plan);
-  if (pjrt::single_devices(plan.device.name).size() > 1)
-    throw ValueError(
-        "parity.device",
-        cat("workers have one device each, and the plan names several: ", shortened(plan.device.name)),
-        "name one in its [device]");
+  const bool flagged = std::ranges::count(flags.device_words, "--device") > 0;
+  if (const std::string& device = flagged ? flags.device.name : plan.device.name;
+      pjrt::single_devices(device).size() > 1)
+    throw ValueError("parity.device",
+                     cat("workers have one device each, and ", flagged ? "--device" : "the plan",
+                         " names several: ", shortened(device)),
+                     flagged ? "--device with the name of one" : "name one in its [device]");
   const bool narrow = plan.fit.dtype != "f32" || plan.distribute.compress != "none";
   const double tolerance = flags.deterministic ? 0 : flags.tolerance.value_or(narrow ? 1e-2 : 1e-6);
   const TemporaryFolder folder("parity");
@@ -230,6 +236,7 @@ void verify_parity(const ParityFlags& flags) {
     std::vector<std::string> next = {"launch", "-n",       cat(ranks.back()), "--",         "espalier",
                                      "train",  flags.plan, "--strategy",      "multiworker"};
     if (flags.deterministic) next.emplace_back("--deterministic");
+    next.insert(next.end(), flags.device_words.begin(), flags.device_words.end());
     if (all) flags.results.suggest(next);
   }
   if (!all) throw Exit{worst == Verdict::kUndecided ? 3 : 1};
@@ -254,6 +261,7 @@ void add_verify_parity(CLI::App& app) {
                    "1e-2 where the plan computes in 16 bits")
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
+  add_device(*verb, flags->device)->option_text("NAME [the plan's]");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   verb->footer(
@@ -269,7 +277,10 @@ void add_verify_parity(CLI::App& app) {
       "  espalier verify-parity plan.toml --ranks 2,3,8 --deterministic --epochs 2\n"
       "\n"
       "Exit codes: 0 equal, 1 not equal, 2 wrong use or bad input, 3 undecided.");
-  verb->callback([flags] { verify_parity(*flags); });
+  verb->callback([flags, verb] {
+    flags->device_words = given_device_words(*verb);
+    verify_parity(*flags);
+  });
 }
 
 }  // namespace espalier::cli
