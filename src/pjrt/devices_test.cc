@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "base/scratch_test.h"
 #include "espalier/array.h"
 #include "ir/builder.h"
 #include "pjrt/open.h"
@@ -121,6 +123,27 @@ TEST_F(DevicesByName, AForkedChildIsRefused) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// Two files of one kind, each named by itself: neither is taken for the other.
+TEST_F(DevicesByName, PluginsOfOneNameHaveDevicesOfTwo) {
+  const std::string folder = std::filesystem::absolute(fresh_folder("two-plugins")).string();
+  ::setenv("ESPALIER_SHIM_PLUGIN", std::filesystem::absolute(pjrt::test_plugin()).c_str(), 1);
+  std::vector<pjrt::DevicePtr> devices;
+  for (const char* name : {"/first_cpu.so", "/second_cpu.so"}) {
+    std::filesystem::copy_file(build_folder() + "/shim_plugin.so", folder + name);
+    devices.push_back(pjrt::open_device(folder + name));
+  }
+  EXPECT_TRUE(devices[0]->name().starts_with("xla-cpu")) << devices[0]->name();
+  EXPECT_NE(devices[0]->name(), devices[1]->name());
+  for (const pjrt::DevicePtr& device : devices) {
+    const std::string name = device->name();
+    EXPECT_EQ(pjrt::open_device(name).get(), device.get()) << name;
+    EXPECT_EQ(pjrt::open_device(name.substr(0, name.rfind(':'))).get(), device.get()) << name;
+    EXPECT_EQ(device_of(to(Tensor::scalar(1.0f), name)), name);
+  }
+  // Opened again by its file it keeps its name.
+  EXPECT_EQ(pjrt::open_device(folder + "/second_cpu.so").get(), devices[1].get());
 }
 
 // TensorFlow's rule.

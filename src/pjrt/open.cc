@@ -39,6 +39,15 @@ struct OpenClients {
   }
 };
 
+// Of plugins of one name the second that is opened is "gpu.2", as find_plugins() calls those that it lists
+// together.
+std::string free_name(const OpenClients& all, const std::string& wanted) {
+  std::string out = wanted;
+  const auto is_taken = [&](const auto& open) { return open.second.client->device(0)->name() == out + ":0"; };
+  for (int next = 2; std::ranges::any_of(all.clients, is_taken); ++next) out = cat(wanted, ".", next);
+  return out;
+}
+
 }  // namespace
 
 DevicePtr open_device(const std::string& name, const std::vector<std::string>& plugins) {
@@ -60,7 +69,8 @@ DevicePtr open_device(const std::string& name, const std::vector<std::string>& p
   auto it = all.clients.find(&plugin);
   if (it == all.clients.end()) {
     const ClientOptions options = all.options_of(found.plugin.name);
-    const ClientPtr client = Client::create(plugin, found.plugin.name, found.plugin.kind, options);
+    const ClientPtr client =
+        Client::create(plugin, free_name(all, found.plugin.name), found.plugin.kind, options);
     it = all.clients.emplace(&plugin, OpenClients::One{found.plugin.name, options, client}).first;
   }
   // Its threads are not those of a child.
