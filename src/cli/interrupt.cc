@@ -1,8 +1,22 @@
 #include "cli/interrupt.h"
 
-#include <iterator>
+#include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "cli/common.h"
 #include "dist/replicas.h"
+#include "espalier/devices.h"
+#include "espalier/run_context.h"
+#include "ir/device.h"
 
 namespace espalier::cli {
 namespace {
@@ -27,14 +41,82 @@ class Stop final : public Callback {
   std::string plan_;
 };
 
+// Less than the 30 s after which Slurm and Kubernetes kill.
+double grace() {
+  constexpr double kGrace = 25;
+  const char* const given = std::getenv("ESPALIER_GRACE");
+  const double seconds = given ? std::atof(given) : 0;
+  return seconds > 0 ? seconds : kGrace;
+}
+
+// Grows with all that a device ends or begins, which waits for what it has begun.
+int64_t work_of(const std::string& device) {
+  const DeviceCounters all = device_counters(device);
+  return all.compiles + all.loads + all.executes + all.uploads + all.downloads;
+}
+
 }  // namespace
+
+class HungDevice {
+ public:
+  HungDevice(std::string device, std::shared_ptr<Replicas> replicas)
+      : device_(std::move(device)), replicas_(std::move(replicas)) {}
+  ~HungDevice() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      over_ = true;
+    }
+    is_over_.notify_all();
+    thread_.join();
+  }
+  HungDevice(const HungDevice&) = delete;
+  HungDevice& operator=(const HungDevice&) = delete;
+
+ private:
+  int told() const {
+    if (interrupted) return interrupted;
+    return replicas_ && replicas_->asked_to_go() ? SIGTERM : 0;
+  }
+  void watch() {
+    int64_t seen = -1;
+    double since = 0;
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!is_over_.wait_for(lock, std::chrono::milliseconds(100), [this] { return over_; })) {
+      const int signal = told();
+      if (!signal) continue;
+      const int64_t work = work_of(device_);
+      const double now = posix_env().steady_seconds();
+      if (work != seen) {
+        seen = work;
+        since = now;
+      } else if (now - since >= grace()) {
+        end(signal, now - since);
+      }
+    }
+  }
+  [[noreturn]] void end(int signal, double seconds) const {
+    say_aside(cat("\ntold to end by signal ", signal, ", and nothing on ", device_, " has ended for ",
+                  static_cast<int64_t>(seconds), " s: the run ends here, with what was saved before\n"));
+    ::signal(signal, SIG_DFL);
+    ::kill(::getpid(), signal);
+    constexpr int kBySignal = 128;
+    std::_Exit(kBySignal + signal);
+  }
+
+  const std::string device_;
+  const std::shared_ptr<Replicas> replicas_;
+  std::mutex mutex_;
+  std::condition_variable is_over_;
+  bool over_ = false;
+  std::thread thread_{[this] { watch(); }};
+};
 
 InterruptScope::InterruptScope() {
   interrupted = 0;
   cli::obeyed = false;
   struct sigaction action = {};
-  action.sa_handler = [](int) {
-    interrupted = 1;
+  action.sa_handler = [](int number) {
+    interrupted = number;
     for (const int signal : kSignals) ::signal(signal, SIG_DFL);
   };
   action.sa_flags = SA_RESTART;
@@ -45,8 +127,11 @@ InterruptScope::InterruptScope() {
   for (size_t i = 0; i < std::size(kSignals); ++i) {
     if (!launched_ || kSignals[i] == SIGINT) ::sigaction(kSignals[i], &action, &before_[i]);
   }
+  if (const Device* const device = RunContext::current().device)
+    hung_ = std::make_unique<HungDevice>(device->name(), replicas);
 }
 InterruptScope::~InterruptScope() {
+  hung_.reset();
   for (size_t i = 0; i < std::size(kSignals); ++i) {
     if (!launched_ || kSignals[i] == SIGINT) ::sigaction(kSignals[i], &before_[i], nullptr);
   }

@@ -9,8 +9,12 @@
 
 namespace espalier::cli {
 
+class HungDevice;
+
 // While it lives, the first SIGINT, SIGTERM or SIGUSR1 is only remembered, and the next one ends the process
-// as ever. Of a process that `espalier launch` has started, SIGINT alone.
+// as ever. Of a process that `espalier launch` has started, SIGINT alone. On a device the first one ends it
+// too, where nothing that the device does has ended for ESPALIER_GRACE seconds (25) behind it: its step never
+// will.
 class InterruptScope {
  public:
   InterruptScope();
@@ -24,6 +28,7 @@ class InterruptScope {
  private:
   bool launched_ = false;  // GoSignals have the others
   struct sigaction before_[3] = {};
+  std::unique_ptr<HungDevice> hung_;
 };
 
 // Ends the run after the step in which the signal came. A checkpoint holds `plan`, what else the run depends

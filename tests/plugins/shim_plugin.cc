@@ -7,6 +7,7 @@
 //   throws    the same by a C++ exception
 //   delay     the call is made 300 ms late
 //   dies      the process is killed instead of the call
+//   hangs     the call never comes back; ESPALIER_SHIM_HANGS is a file that is written before
 //   late      an upload, run or download begins well, and its event brings the error; arrays of it are lost
 //   truncate  the call is made, and its answer lacks something: an even N lacks the event, where there is one
 // Where a call has no such fault, none strikes. ESPALIER_SHIM_REPORT is the file of the report at the end of
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -304,6 +306,11 @@ AbiError* passed(A* given) {
     return own_error("shim refused", static_cast<AbiCode>(13));
   }
   if (fault == "dies") ::raise(SIGKILL);
+  if (fault == "hangs") {
+    strike(kKind);
+    if (const char* path = std::getenv("ESPALIER_SHIM_HANGS")) std::fclose(std::fopen(path, "w"));
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
   if (fault == "delay") {
     strike(kKind);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
