@@ -69,6 +69,10 @@ void raise_file_error(const char* verb, const std::string& path, int reason) {
                                                  : std::strerror(reason)));
 }
 
+Descriptor open_of_process(int64_t process, int number) {
+  return Descriptor(::open(cat("/proc/", process, "/fd/", number).c_str(), O_RDWR | O_CLOEXEC));
+}
+
 bool is_of_us(uid_t owner) { return owner == ::geteuid() || owner == 0; }
 
 WritePlace::WritePlace(const std::string& path, const char* verb, Last last, Missing missing)

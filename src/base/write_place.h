@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ class WritePlace {
 
 // Raises IoError[file.<verb>] that names the path and the reason of the system.
 [[noreturn]] void raise_file_error(const char* verb, const std::string& path, int reason);
+
+// What another process has open under this number, open here for reading and writing; not open, with errno,
+// where the system does not let this user.
+Descriptor open_of_process(int64_t process, int number);
 
 // Whether what has this owner was made by nobody but this user or root.
 bool is_of_us(uid_t owner);

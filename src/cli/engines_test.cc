@@ -85,7 +85,8 @@ TEST_F(Engines, SlowMpirunStartsWorkers) {
   for (const int ranks : {2, 3, 4, 8})
     expect_same(cat(kMpirun, "-n ", ranks, " ", train()),
                 cat("rank 0 of ", ranks, " by Open MPI (OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=", ranks,
-                    "); engine: mpi"));
+                    "); engine: shm, since all ranks are on one host"));
+  expect_same(cat("ESPALIER_ENGINE=mpi ", kMpirun, "-x ESPALIER_ENGINE -n 3 ", train()), "; engine: mpi");
   expect_same(cat("ESPALIER_ENGINE=gloo ", kMpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
               "engine: gloo over ");
 }
@@ -107,21 +108,22 @@ TEST_F(Engines, SlowVariablesOfTorchrunStartWorkers) {
                          return cat("exec env LOCAL_RANK=", rank, " LOCAL_WORLD_SIZE=3 ",
                                     torchrun_words(rank, 3, port), " ", train());
                        }),
-              "rank 0 of 3 by torchrun (RANK=0 WORLD_SIZE=3); engine: gloo over 127.0.0.1");
+              "rank 0 of 3 by torchrun (RANK=0 WORLD_SIZE=3); engine: shm, since all ranks are on one host");
 }
 
 TEST_F(Engines, SlowTfConfigStartsWorkers) {
   const int port = free_port();
   expect_same(
       together(2, [&](int rank) { return cat("exec env ", tf_config_words(rank, port), " ", train()); }),
-      "rank 0 of 2 by TF_CONFIG (task worker 0 of 2); engine: gloo over 127.0.0.1");
+      "rank 0 of 2 by TF_CONFIG (task worker 0 of 2); engine: shm, since all ranks are on one host");
 }
 
 TEST_F(Engines, SlowSlurmStartsWorkers) {
   if (call_shell("sinfo -h -o %t 2> /dev/null | grep -q idle").code != 0)
     GTEST_SKIP() << "no Slurm that runs";
   expect_same(cat("srun -O --mpi=pmix -n 3 ", train()), "rank 0 of 3 by Slurm ");
-  expect_same(cat("srun -O --mpi=none -n 3 ", train()), "engine: gloo over ");
+  expect_same(cat("srun -O --mpi=none -n 3 ", train()), "engine: shm, since all ranks are on one host");
+  expect_same(cat("ESPALIER_ENGINE=gloo srun -O --mpi=none -n 3 ", train()), "engine: gloo over ");
 }
 
 // By faults of --chaos on hosts: who was it, on which of them, in which step.

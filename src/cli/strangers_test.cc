@@ -197,8 +197,9 @@ TEST_F(Strangers, NightlyRanksOfMpirunJoinInSpiteOfThem) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
-    const Visited run = visited(cat(kMpirun, "--mca btl tcp,self -n 3 ", late_mpi_rank(2)), visit, 3, false,
-                                [](const ListeningPort& port) { return port.program != "mpirun"; });
+    const Visited run =
+        visited(cat(kMpirun, "--mca btl tcp,self -x ESPALIER_ENGINE=mpi -n 3 ", late_mpi_rank(2)), visit, 3,
+                false, [](const ListeningPort& port) { return port.program != "mpirun"; });
     expect_learned(run);
     EXPECT_LE(lines_with("refused", run.errors), 6) << run.errors;
   }

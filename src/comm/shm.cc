@@ -8,12 +8,16 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
 #include <utility>
 
 #include <espalier/error.h>
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/split.h"
+#include "base/write_place.h"
 #include "comm/board_layout.h"
 #include "comm/control_fd.h"
 #include "comm/host.h"
@@ -28,6 +32,17 @@ int make_file(const std::string& name) {
   if (descriptor < 0)
     throw RunError("comm.memory", cat("no shared memory for ", name, ": ", std::strerror(errno)));
   return descriptor;
+}
+
+// What tells a file from all others of this host.
+std::string name_of(const struct stat& status) {
+  return cat(static_cast<uint64_t>(status.st_dev), ":", static_cast<uint64_t>(status.st_ino));
+}
+
+// "net:[4026531840]".
+std::string network_of_process() {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/ns/net", none).string();
 }
 
 bool is_open(int descriptor) { return ::fcntl(descriptor, F_GETFD) >= 0; }
@@ -117,6 +132,44 @@ SharedSegments parse_shared_segments(std::string_view text) {
   }
   if (segments.memory.empty()) refuse("one descriptor, which leaves none for a rank's memory");
   return segments;
+}
+
+std::string passed_segments(const SharedSegments& segments) {
+  struct stat status = {};
+  ::fstat(segments.control, &status);
+  return cat(static_cast<int64_t>(::getpid()), " ", network_of_process(), " ", name_of(status), " ",
+             to_string(segments));
+}
+
+std::string open_segments(const std::string& passed, SharedSegments& segments) {
+  std::istringstream words(passed);
+  int64_t process = 0;
+  std::string network, control, numbers;
+  words >> process >> network >> control >> numbers;
+  // Two of a link between hosts that is played on one.
+  if (network != network_of_process()) return "is in another network namespace";
+  SharedSegments opened;
+  std::string why;
+  for (const std::string_view text : split_at(numbers, ',')) {
+    int number = -1;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    const Descriptor one = open_of_process(process, number);
+    const int kept = one ? ::fcntl(one.number(), F_DUPFD_CLOEXEC, 0) : -1;
+    if (kept < 0) {
+      why = cat("cannot open descriptor ", number, " of process ", process, ": ", std::strerror(errno));
+      break;
+    }
+    (opened.control < 0 ? opened.control : opened.memory.emplace_back()) = kept;
+  }
+  struct stat status = {};
+  // Another process has this number here.
+  if (why.empty() && (::fstat(opened.control, &status) != 0 || control != name_of(status)))
+    why = "sees other processes than rank 0";
+  if (why.empty())
+    segments = std::move(opened);
+  else
+    close_segments(opened);
+  return why;
 }
 
 std::shared_ptr<Board> shm_board(const SharedSegments& segments) { return board_at(segments.control); }

@@ -31,6 +31,13 @@ std::string to_string(const SharedSegments& segments);
 // Raises ValueError[comm.segments] for another text, and where a descriptor is not open here.
 SharedSegments parse_shared_segments(std::string_view text);
 
+// For processes of this host that this one did not start: where they find the descriptors while it has them,
+// and what tells them from others.
+std::string passed_segments(const SharedSegments& segments);
+// "" where they are open here now, or why not: "is in another network namespace" and the like. REQUIRES: a
+// text of passed_segments().
+std::string open_segments(const std::string& passed, SharedSegments& segments);
+
 // For the launcher, and whoever else has the descriptors. Raises ValueError[comm.segments] unless they are of
 // make_shared_segments() of this version of the library.
 std::shared_ptr<Board> shm_board(const SharedSegments& segments);

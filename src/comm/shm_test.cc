@@ -16,11 +16,13 @@
 #include <fstream>
 #include <functional>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "base/comes_true_test.h"
+#include "base/format.h"
 #include "base/rule_of_test.h"
 #include "comm/board_layout.h"
 #include "comm/control_fd.h"
@@ -349,6 +351,43 @@ TEST(SharedSegments, TextGoesThereAndBack) {
     EXPECT_EQ(::fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0) << "started programs get it";
   close_segments(segments);
   EXPECT_EQ(segments.control, -1);
+}
+
+// As ranks do that another launcher has started: they are no children of rank 0.
+TEST(SharedSegments, AnotherProcessOpensThemWhereItSeesThem) {
+  SharedSegments segments = make_shared_segments(2);
+  const std::string passed = passed_segments(segments);
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    close_segments(segments);
+    SharedSegments opened;
+    if (!open_segments(passed, opened).empty()) ::_exit(1);
+    const std::shared_ptr<Communicator> communicator = shm_communicator(opened, 1, 2);
+    shm_board(opened)->abort("said by the child");
+    ::_exit(communicator->world() == 2 ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(shm_board(segments)->verdict(), "said by the child");
+
+  SharedSegments none;
+  const auto with = [&](size_t word, const std::string& other) {
+    std::istringstream words(passed);
+    std::string out, one;
+    for (size_t i = 0; words >> one; ++i) out += cat(i ? " " : "", i == word ? other : one);
+    return open_segments(out, none);
+  };
+  EXPECT_EQ(with(1, "net:[1]"), "is in another network namespace");
+  EXPECT_EQ(with(2, "1:1"), "sees other processes than rank 0");
+  EXPECT_TRUE(with(0, "999999999").starts_with("cannot open descriptor "));
+  EXPECT_TRUE(with(3, cat(segments.control, ",9999")).starts_with("cannot open descriptor 9999 of process "));
+  EXPECT_EQ(none.control, -1);
+  EXPECT_TRUE(none.memory.empty());
+  EXPECT_EQ(with(9, ""), "");
+  close_segments(none);
+  close_segments(segments);
 }
 
 TEST(SharedSegments, ABoardByItselfHasABlockOfEachRank) {

@@ -145,7 +145,7 @@ Worker::Worker(int rank, int world, int local_world)
 
 ControlHooks Worker::hooks() {
   go_signal = 0;
-  return {.report = [this] { return report_of(*board_, rank_).value_or(StageReport()); },
+  return {.report = [this] { return report_of(*board(), rank_).value_or(StageReport()); },
           .on_verdict = [this](const RunVerdict& verdict) { hear(verdict); },
           .on_preemption =
               [this](int signal) {
@@ -221,8 +221,19 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
       std::this_thread::sleep_for(kLook);
     }
   }
-  const bool mpi_started = variable_of_environment("PMIX_RANK") || variable_of_environment("PMI_RANK");
   const std::string engine = variable_of_environment("ESPALIER_ENGINE").value_or("auto");
+  const auto describe_place = [&](const std::string& wire, const std::string& why) {
+    place_text_ = cat("rank ", rank_, " of ", world_, " by ", place.source, " (", place.said,
+                      "); engine: ", wire, ", since ", why);
+    if (const std::string warning = resolved.warning(); !warning.empty())
+      place_text_ += cat("\nwarning: ", warning);
+  };
+  std::string apart;
+  if (engine == "auto" && place.local_world == world_) {
+    apart = join_memory();
+    if (apart.empty()) return describe_place("shm", "all ranks are on one host");
+  }
+  const bool mpi_started = variable_of_environment("PMIX_RANK") || variable_of_environment("PMI_RANK");
   const bool by_mpi = engine == "auto" && mpi_started && has_wire("mpi");
   const std::string chosen = engine == "auto" ? (by_mpi ? "mpi" : "gloo") : engine;
   const std::string why = engine != "auto"  ? "ESPALIER_ENGINE says so"
@@ -233,11 +244,51 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
           variable_of_environment("ESPALIER_ENGINE_ADDRESS")
               .value_or(address_towards(parse_host_port(place.coordinator).value().host)),
           board);
-  place_text_ =
-      cat("rank ", rank_, " of ", world_, " by ", place.source, " (", place.said,
-          "); engine: ", static_cast<const WireCommunicator&>(*communicator_).wire_name(), ", since ", why);
-  if (const std::string warning = resolved.warning(); !warning.empty())
-    place_text_ += cat("\nwarning: ", warning);
+  describe_place(static_cast<const WireCommunicator&>(*communicator_).wire_name(),
+                 apart.empty() ? why : cat(why, "; not shm, since ", apart));
+}
+
+std::shared_ptr<Board> Worker::board() const {
+  const std::lock_guard lock(board_mutex_);
+  return board_;
+}
+
+std::string Worker::join_memory() {
+  ControlKeys keys(*control_);
+  const auto answer_of = [](int rank) { return cat("memory/rank/", rank); };
+  SharedSegments segments;
+  std::string why;
+  if (rank_ == 0) {
+    try {
+      segments = make_shared_segments(world_);
+    } catch (const Error& error) {
+      why = error.message();
+    }
+    keys.put("memory", why.empty() ? passed_segments(segments) : "");
+    for (int rank = 1; rank < world_; ++rank) {
+      const std::string answer = keys.get(answer_of(rank));
+      if (why.empty() && !answer.empty()) why = cat("rank ", rank, " ", answer);
+    }
+    keys.put("memory/verdict", why);
+  } else {
+    const std::string passed = keys.get("memory");
+    keys.put(answer_of(rank_), passed.empty() ? "" : open_segments(passed, segments));
+    why = keys.get("memory/verdict");
+  }
+  if (!why.empty()) {
+    close_segments(segments);
+    return why;
+  }
+  const std::shared_ptr<Board> shared = shm_board(segments);
+  communicator_ = shm_communicator(segments, rank_, world_);
+  close_segments(segments);
+  {
+    const std::lock_guard lock(board_mutex_);
+    board_ = shared;
+  }
+  // Of one that came before the board did.
+  if (const auto verdict = control_->wait_for_verdict(0)) shared->abort(to_string(*verdict));
+  return "";
 }
 
 void Worker::join_by(const std::string& engine, WirePlace place, const std::string& generation,
@@ -280,10 +331,11 @@ Worker::~Worker() {
 }
 
 void Worker::hear(const RunVerdict& verdict) {
+  const std::shared_ptr<Board> board = this->board();
   // A launcher that lives has lost this rank, and says so on the board; it is not the launcher that is gone.
-  for (int i = 0; verdict.id.empty() && board_->verdict().empty() && i < kLooks; ++i)
+  for (int i = 0; verdict.id.empty() && board->verdict().empty() && i < kLooks; ++i)
     std::this_thread::sleep_for(kLook);
-  board_->abort(to_string(verdict));
+  board->abort(to_string(verdict));
 }
 
 int Worker::default_threads() const {

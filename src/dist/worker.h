@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -82,18 +83,23 @@ class Worker {
   void join_hosts(const std::string& segments);
   static void continue_behind(double seconds);
   void join_cluster(const ResolvedPlace& resolved);
+  // All ranks through memory of rank 0, which the others open by its process; "", or why one of them cannot,
+  // which all hear.
+  std::string join_memory();
+  std::shared_ptr<Board> board() const;
   void join_by(const std::string& engine, WirePlace place, const std::string& generation,
                const std::string& interface, std::shared_ptr<BoardLayout> board);
   ControlHooks hooks();
   void hear(const RunVerdict& verdict);
   int rank_, world_, local_world_;
-  std::shared_ptr<Board> board_;
+  std::shared_ptr<Board> board_;  // join_memory() puts another one in its place
   std::shared_ptr<Communicator> communicator_;
   std::vector<ChaosEvent> chaos_;
   bool by_our_launcher_ = true;
   std::atomic<bool> told_{false};
   bool said_ = false;  // how it ends
   std::string place_text_;
+  mutable std::mutex board_mutex_;
   std::unique_ptr<OwnCoordinator> coordinator_;
   std::unique_ptr<ControlClient> control_;  // its thread ends first
 };
