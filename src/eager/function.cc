@@ -59,11 +59,20 @@ struct Plan {
   std::vector<std::shared_ptr<MadeOnce<Part>>> parts;  // of so many replicas as called it last
   bool checked = false;                                // that the function captures nothing that changes
   bool updates_are_equal = false;                      // on all replicas: checked once
+  std::vector<std::weak_ptr<const Plan>> alike;        // make the same updates of other numbers of rows
 
   void check_updates() {
     if (updates_are_equal) return;
     require_equal_updates(program);
     updates_are_equal = true;
+  }
+  // Of two replicas one makes the new values of a variable.
+  void check_updates_with(const std::shared_ptr<const Plan>& other) {
+    if (other.get() == this || program.updated.empty()) return;
+    if (std::ranges::any_of(alike, [&](const auto& known) { return known.lock() == other; })) return;
+    require_updates_of_any_rows(program, other->program);
+    std::erase_if(alike, [](const auto& known) { return known.expired(); });
+    alike.push_back(other);
   }
 
   bool takes(std::span<const Tensor> arguments, const RunContext& run) const {
@@ -581,6 +590,10 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
   std::vector<const std::vector<std::string>*> collectives;
   for (const Replica& replica : all) collectives.push_back(&replica.part->collectives);
   require_equal_collectives(collectives);
+  for (const Replica& replica : all) {
+    const std::lock_guard lock(impl_->mutex);
+    all[0].state.plan->check_updates_with(replica.state.plan);
+  }
   at_once([&](size_t i) {
     Replica& own = all[i];
     const RunContext& context = *contexts[i];

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/format.h"
+#include "ir/constant.h"
 #include "ops/collective.h"
 #include "ops/registry.h"
 
@@ -27,6 +28,43 @@ class UpdateGroups {
  private:
   std::vector<size_t> parents_;
 };
+
+// Whether all replicas have the same from it, whatever each gives.
+bool makes_equal(const Node& node) {
+  const std::array<const OpDef*, 3> ops{&op_all_reduce, &op_all_gather, &op_collective_broadcast};
+  return std::ranges::find(ops, node.op) != ops.end();
+}
+
+// Of two graphs, the nodes that differ first on the way back from a value of each; kNone where none does.
+std::pair<NodeId, NodeId> first_other_node(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b) {
+  std::vector<std::pair<ValueId, ValueId>> open{{of_a, of_b}};
+  std::vector<ValueId> met(a.value_count(), kNone);  // with which value of b
+  const auto same_regions = [](const GraphPtr& x, const GraphPtr& y) { return *x == *y; };
+  while (!open.empty()) {
+    const auto [x, y] = open.back();
+    open.pop_back();
+    if (met[x] == y) continue;
+    met[x] = y;
+    const NodeId from = a.producer(x), other = b.producer(y);
+    if (from == kNone && other == kNone) continue;
+    if (from == kNone || other == kNone) return {from, other};
+    const Node &left = a.node(from), &right = b.node(other);
+    if (left.op == right.op && makes_equal(left)) continue;
+    if (left.op != right.op || left.input_count != right.input_count ||
+        x - left.first_result != y - right.first_result || !equal(left.attributes, right.attributes) ||
+        !std::ranges::equal(a.regions(left), b.regions(right), same_regions))
+      return {from, other};
+    for (uint32_t i = 0; i < left.input_count; ++i) open.emplace_back(a.inputs(left)[i], b.inputs(right)[i]);
+  }
+  return {kNone, kNone};
+}
+
+std::string node_text(const Graph& graph, NodeId id) {
+  if (id == kNone) return "another value";
+  const Node& node = graph.node(id);
+  return node.op == &op_constant ? to_string(node.attributes)
+                                 : cat(node.op->name, " ", to_string(node.attributes));
+}
 
 }  // namespace
 
@@ -129,11 +167,10 @@ void require_equal_updates(const TracedGraph& program) {
   for (const GraphInput& input : graph.inputs()) {
     if (input.kind == InputKind::kArgument) differs[input.value] = true;
   }
-  const std::array<const OpDef*, 3> makes_equal{&op_all_reduce, &op_all_gather, &op_collective_broadcast};
   for (const Node& node : graph.nodes()) {
     bool out = node.op == &op_replica_id || node.op == &op_partition_id || node.op == &op_reduce_scatter;
     for (const ValueId input : graph.inputs(node)) out = out || differs[input];
-    if (std::ranges::find(makes_equal, node.op) != makes_equal.end()) out = false;
+    if (makes_equal(node)) out = false;
     for (uint32_t i = 0; i < node.result_count; ++i) differs[node.first_result + i] = out;
   }
   for (size_t i = 0; i < program.updated.size(); ++i) {
@@ -143,6 +180,34 @@ void require_equal_updates(const TracedGraph& program) {
                          "\" would differ between replicas: it comes from the rows of one of them"),
                      "observe() in a layer says how replicas combine what they add to a variable, "
                      "strategy::all_reduce() in a function");
+  }
+}
+
+void require_updates_of_any_rows(const TracedGraph& program, const TracedGraph& of_other_rows) {
+  const Graph &graph = *program.graph, &other = *of_other_rows.graph;
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    const auto same = std::ranges::find(of_other_rows.updated, program.updated[i]);
+    std::string differs;
+    if (same == of_other_rows.updated.end()) {
+      differs = "it is assigned for one of two parts alone";
+    } else {
+      const auto at = static_cast<size_t>(same - of_other_rows.updated.begin());
+      const auto [mine, others] = first_other_node(graph, graph.outputs()[program.results + i].value, other,
+                                                   other.outputs()[of_other_rows.results + at].value);
+      if (mine == kNone && others == kNone) continue;
+      const Graph& where = mine == kNone ? other : graph;
+      const Node& node = where.node(mine == kNone ? others : mine);
+      differs = cat(node_text(graph, mine), " for one part is ", node_text(other, others),
+                    " for another (at ", where.location(node));
+      const std::string& scope = where.scope(node);
+      differs += scope.empty() ? ")" : cat(", in ", scope, ")");
+    }
+    throw ValueError(
+        "strategy.variable",
+        cat("the new value of \"", program.updated[i]->path,
+            "\" depends on how many rows of the batch a replica has: ", differs),
+        "observe() in a layer adds up what each replica has of its rows; strategy::all_reduce() in "
+        "a function");
   }
 }
 

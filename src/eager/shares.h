@@ -42,6 +42,11 @@ class UpdateOwners {
 // replicas: arguments, and the place of a replica.
 void require_equal_updates(const TracedGraph& program);
 
+// Raises ValueError[strategy.variable] where two traces of one function, for parts of other numbers of rows,
+// give a variable new values by other constants or sizes. What comes through a collective is that of all
+// parts. REQUIRES: require_equal_updates(program).
+void require_updates_of_any_rows(const TracedGraph& program, const TracedGraph& of_other_rows);
+
 // The program that makes these updates alone, by their numbers.
 TracedGraph with_updates(const TracedGraph& program, const std::vector<size_t>& updates);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "eager/generator.h"
 #include "eager/shares.h"
 #include "espalier/tape.h"
 #include "nn/batch_place.h"
@@ -147,6 +148,30 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
   return out;
 }
 
+void Model::Training::require_equal_updates_of_parts(const TracedGraph& forward, const char* name,
+                                                     std::span<const TensorType> types, bool trains) {
+  require_equal_updates(forward);
+  // Generators count draws, whatever these are for.
+  const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
+  if (std::ranges::all_of(forward.updated, counts_draws)) return;
+  const int64_t rows = types[types.size() - 2].shape[0];  // their weights stand before their place
+  // A layer may want an even number of rows.
+  for (const int64_t other : {rows + 1, rows * 2}) {
+    std::vector<TensorType> of_other(types.begin(), types.end());
+    for (TensorType& type : of_other) {
+      if (!type.shape.empty()) type.shape[0] = other;
+    }
+    std::optional<TracedGraph> traced;
+    try {
+      traced = trace_forward(name, of_other, true, trains);
+    } catch (const std::exception&) {
+      continue;  // other rows are none of this model
+    }
+    require_updates_of_any_rows(forward, *traced);
+    return;
+  }
+}
+
 // Binds the seed, and updates the variables that have gradients.
 Rewrite Model::Training::apply_update() {
   const auto run = [this](const TracedGraph& program, bool again) {
@@ -265,6 +290,7 @@ TracedFunction Model::Training::program(bool trains) {
     const BuildTransaction transaction;
     TracedGraph out = trace_forward(name, types, again, trains);
     if (trains) require_trainable(out);
+    if (combines()) require_equal_updates_of_parts(out, name, types, trains);
     out = rewrite(std::move(out), rewrites, again, after);
     if (combines() && after.empty()) require_equal_updates(out);
     return out;

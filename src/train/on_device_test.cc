@@ -16,7 +16,9 @@ constexpr std::string_view kReplicas = "a strategy of several replicas is refuse
                            kLate = "a step that fails is told late, and what it was given is gone by then",
                            kOwn = "it chooses its own",
                            kMixes = "variables on the device meet rows that lie here (device.mix)",
-                           kPads = "predict pads its batches there";
+                           kPads = "predict pads its batches there",
+                           kFills =
+                               "rows of weight 0 that fill a batch up count in what a layer observes there";
 constexpr NotOnDevice kNotOnDevice[] = {
     {"Callbacks.TerminateOnNaNEndsTheRunBehindTheStep", kSeldom},
     {"ConsoleProgress.SaysAtWhichStepTheLossBecameNoNumber", kSeldom},
@@ -28,6 +30,7 @@ constexpr NotOnDevice kNotOnDevice[] = {
     {"LogicalShards.RefuseStatisticsOfAllRows", kReplicas},
     {"Observations.PartsOfABatchAddUpToTheWholeForEveryMetric", kMixes},
     {"Observations.PartsOfABatchMakeItsMovingAverages", kMixes},
+    {"RowsCounted.StepsAndSumsOverReplicasAreRight", kFills},
     {"ShardBatches.LogicalShardsAreThoseOfTheDataInBits", kReplicas},
     {"ShardWorkersSlow.TrainOnWhatNoneOfThemHoldsOverAKillAndFewerWorkers", kReplicas},
     {"StepPrograms.GradientsAreWeighedByTheSeed", kMixes},

@@ -131,7 +131,7 @@ TracedGraph Model::Training::Sharded::trace_shard(std::span<const TensorType> ty
   const auto state = std::make_shared<std::vector<VariablePtr>>();
   TracedGraph out = training_.trace_forward(shard_name(), types, again, trains_);
   if (trains_) training_.require_trainable(out);
-  require_equal_updates(out);
+  training_.require_equal_updates_of_parts(out, shard_name(), types, trains_);
   next.observations = out.observations;
   out = rewrite(std::move(out), shard_rewrites(state), again, after);
   if (!after.empty() && after != kAllOfShard) return out;

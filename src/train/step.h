@@ -203,6 +203,10 @@ struct Model::Training {
   // it.
   TracedGraph trace_forward(const char* name, std::span<const TensorType> arguments, bool again,
                             bool training);
+  // Raises ValueError[strategy.variable] where variables that trace_forward() assigns follow the number of
+  // rows: each replica, or shard, has a part of them.
+  void require_equal_updates_of_parts(const TracedGraph& forward, const char* name,
+                                      std::span<const TensorType> arguments, bool training);
   // Raises what fit raises where the program reads others' variables, or has none to train.
   void require_trainable(const TracedGraph& program) const;
   // Behind the gradients, and what replicas find together.
