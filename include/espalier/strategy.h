@@ -87,8 +87,8 @@ class Strategy {
   std::vector<PerReplica> run(const TracedFunction& function, const std::vector<PerReplica>& arguments,
                               Location at = Location::here()) const;
   // The sum, or the mean, of what all replicas have; of each one's elements, too, along `axis`, where the
-  // mean counts elements. All workers call it. Raises ShapeError[strategy.values] where the values are not of
-  // one type.
+  // mean counts elements. 16 bits are added up in f32 and rounded once. All workers call it. Raises
+  // ShapeError[strategy.values] where the values are not of one type.
   Tensor reduce(ReduceOp op, const PerReplica& values, std::optional<int64_t> axis = {},
                 Location at = Location::here()) const;
   // What all replicas have, one behind the other along `axis`, which may be of another size on each. All
@@ -107,9 +107,9 @@ class Strategy {
 namespace strategy {
 
 // In a function that Strategy::run() runs: the sum, or the mean, over all replicas, of each value; they have
-// one dtype. Raises StateError[strategy.outside] where one of several replicas of this process has no value
-// of its own: eagerly, and in a function on several devices that is called by itself;
-// DTypeError[strategy.mean] for a mean of integers.
+// one dtype. Means of 16 bits are made in f32 and rounded once. Raises StateError[strategy.outside] where one
+// of several replicas of this process has no value of its own: eagerly, and in a function on several devices
+// that is called by itself; DTypeError[strategy.mean] for a mean of integers.
 std::vector<Tensor> all_reduce(const std::vector<Tensor>& values, ReduceOp op = ReduceOp::kSum,
                                Location at = Location::here());
 

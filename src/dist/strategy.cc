@@ -30,6 +30,11 @@ void require_mean(DType dtype) {
                      "convert(x, DType::kF32), or ReduceOp::kSum");
 }
 
+// What sums and means are made in, and rounded once: in 16 bits a sum overflows where its mean does not.
+Tensor widened(const Tensor& value) {
+  return is_float(value.dtype()) && size_of(value.dtype()) == 2 ? convert(value, DType::kF32) : value;
+}
+
 }  // namespace
 
 Strategy::Scope::Scope(std::shared_ptr<Replicas> replicas)
@@ -75,27 +80,28 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
   const CallScope scope(at);
   require_values(*replicas_, values);
   if (op == ReduceOp::kMean && !values.values.empty()) require_mean(values.values[0].dtype());
-  std::vector<Tensor> all = replicas_->of_all(values.values);
-  double count = static_cast<double>(all.size());
-  if (axis) {
-    count = 0;
-    for (Tensor& value : all) {
-      const int64_t rank = static_cast<int64_t>(value.rank()), own = *axis < 0 ? *axis + rank : *axis;
-      if (own < 0 || own >= rank)
+  const std::vector<Tensor> all = replicas_->of_all(values.values);
+  double count = axis ? 0 : static_cast<double>(all.size());
+  Tensor sum;
+  std::vector<TensorType> types;
+  for (const Tensor& value : all) {
+    TensorType& type = types.emplace_back(value.type());
+    Tensor own = widened(value);
+    if (axis) {
+      const int64_t rank = static_cast<int64_t>(value.rank()), at_axis = *axis < 0 ? *axis + rank : *axis;
+      if (at_axis < 0 || at_axis >= rank)
         throw ShapeError("strategy.axis", cat("there is no axis ", *axis, " of ", value.type()));
-      count += static_cast<double>(value.size(static_cast<size_t>(own)));
-      value = reduce_sum(value, {own});
+      count += static_cast<double>(value.size(static_cast<size_t>(at_axis)));
+      type.shape.erase(static_cast<size_t>(at_axis));
+      own = reduce_sum(own, {at_axis});
     }
-  }
-  Tensor sum = all[0];
-  for (size_t i = 1; i < all.size(); ++i) {
-    if (all[i].type() != sum.type())
-      throw ShapeError("strategy.values",
-                       cat("replicas have values of two types: ", sum.type(), " and ", all[i].type()),
+    if (type != types[0])
+      throw ShapeError("strategy.values", cat("replicas have values of two types: ", types[0], " and ", type),
                        axis ? "" : "reduce along an axis, or gather");
-    sum = sum + all[i];
+    sum = sum.defined() ? sum + own : own;
   }
-  return op == ReduceOp::kSum ? sum : sum / std::max(count, 1.0);
+  const DType dtype = types[0].dtype;
+  return convert(op == ReduceOp::kSum ? sum : sum / std::max(count, 1.0), dtype);
 }
 
 DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {dataset, replicas_}; }
@@ -148,12 +154,13 @@ std::vector<Tensor> strategy::all_reduce(const std::vector<Tensor>& values, Redu
   if (values.empty()) return {};
   require_mean(values[0].dtype());
   // A program that was traced for some replicas may be run by others: they count themselves.
-  std::vector<Tensor> with_count = values;
-  with_count.push_back(full({}, 1, values[0].dtype()));
+  std::vector<Tensor> with_count;
+  for (const Tensor& value : values) with_count.push_back(widened(value));
+  with_count.push_back(full({}, 1, with_count[0].dtype()));
   std::vector<Tensor> out = espalier::all_reduce(with_count);
   const Tensor count = out.back();
   out.pop_back();
-  for (Tensor& value : out) value = value / count;
+  for (Tensor& value : out) value = convert(value / count, values[0].dtype());
   return out;
 }
 

@@ -149,6 +149,44 @@ TEST(Strategy, AMeanOfReplicasIsThat) {
   }
 }
 
+// What 16 bits hold has a mean that they hold.
+TEST(Strategy, MeansOfSixteenBitsAreMadeInThirtyTwo) {
+  const auto all_mean = function([](const Tensor& x) { return strategy::all_reduce({x}, ReduceOp::kMean); });
+  const auto check = [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const int first = strategy.first_replica(), world = strategy.num_replicas_in_sync();
+    const auto values = [&](DType dtype, const std::function<double(int)>& of) {
+      PerReplica out;
+      for (int i = 0; i < strategy.replicas_here(); ++i)
+        out.values.push_back(full({2}, of(first + i), dtype));
+      return out;
+    };
+    const auto expect = [&](const Tensor& got, DType dtype, double value) {
+      EXPECT_EQ(got.dtype(), dtype);
+      for (const double element :
+           reshape(convert(got, DType::kF64), {got.type().elements()}).to_vector<double>())
+        EXPECT_EQ(element, value) << dtype << " of " << world;
+    };
+    const PerReplica large = values(DType::kF16, [](int) { return 60000; });
+    expect(strategy.reduce(ReduceOp::kMean, large), DType::kF16, 60000);
+    expect(strategy.reduce(ReduceOp::kMean, large, 0), DType::kF16, 60000);
+    expect(strategy.run(all_mean, {large})[0].values[0], DType::kF16, 60000);
+    if (world != 3) return;
+    // 256 + 1 is 256 in bfloat16, and 60000 + 60000 no number of float16.
+    const PerReplica rounds = values(DType::kBF16, [](int rank) { return rank ? 1 : 256; });
+    expect(strategy.reduce(ReduceOp::kMean, rounds), DType::kBF16, 86);
+    expect(strategy.reduce(ReduceOp::kMean, rounds, 0), DType::kBF16, 86);
+    expect(strategy.run(all_mean, {rounds})[0].values[0], DType::kBF16, 86);
+    const PerReplica cancels = values(DType::kF16, [](int rank) { return rank < 2 ? 60000 : -60000; });
+    expect(strategy.reduce(ReduceOp::kSum, cancels), DType::kF16, 60000);
+  };
+  check(strategy::OneDevice());
+  for (const int world : {2, 3}) {
+    check(strategy::Mirrored({.devices = world}));
+    on_each_worker(world, check);
+  }
+}
+
 // A collective in a loop begins and ends once a round.
 TEST(Strategy, ALoopAddsUpInEachRound) {
   const auto rounds = function([](const Tensor& x) {

@@ -17,10 +17,16 @@ std::vector<Tensor> by_element(std::span<const Tensor> a, std::span<const Tensor
   return out;
 }
 
-// Parts that weigh nothing together keep the first one's value.
+// Parts that weigh nothing together keep the first one's value. In f32 and rounded once: in 16 bits weights,
+// and the distance of two values, overflow where the mean does not.
 std::vector<Tensor> mean_of(std::span<const Tensor> a, std::span<const Tensor> b) {
-  const Tensor weight = a[1] + b[1], share = b[1] / maximum(weight, std::numeric_limits<float>::min());
-  return {a[0] + (b[0] - a[0]) * convert(share, a[0].dtype()), weight};
+  const auto wide = [](const Tensor& t) {
+    return is_float(t.dtype()) && size_of(t.dtype()) == 2 ? convert(t, DType::kF32) : t;
+  };
+  const Tensor weight = wide(a[1]) + wide(b[1]),
+               share = wide(b[1]) / maximum(weight, std::numeric_limits<float>::min());
+  const Tensor first = wide(a[0]), mean = first + (wide(b[0]) - first) * convert(share, first.dtype());
+  return {convert(mean, a[0].dtype()), convert(weight, a[1].dtype())};
 }
 
 }  // namespace

@@ -191,6 +191,21 @@ TEST(Observations, EachCombination) {
       "observe.combine");
 }
 
+// 16 bits hold neither the distance of these values nor the sum of these weights, and they hold the mean.
+TEST(Observations, MeansOfSixteenBitsAreMadeInThirtyTwo) {
+  Variable mean(full({}, 0, DType::kF16), {.name = "mean"});
+  const auto of = [](double value, double weight) {
+    return Tensors{full({}, value, DType::kF16), full({}, weight, DType::kF16)};
+  };
+  const Observation how{.variables = {mean}, .increments = of(0, 1), .combination = Combination::kMean};
+  const auto both = [&](const Tensors& a, const Tensors& b) {
+    return convert(combine_increments(how, a, b)[0], DType::kF32).item<float>();
+  };
+  EXPECT_EQ(both(of(-60000, 1), of(60000, 1)), 0);
+  EXPECT_EQ(both(of(2, 60000), of(4, 60000)), 3);
+  EXPECT_EQ(both(of(2, 0), of(4, 0)), 2);
+}
+
 // A step gives increments, and folds them in a rewrite of its own.
 TEST(Observations, AreResultsOfAStepUntilTheyAreFolded) {
   Sequential model{Dense({.units = 3}), BatchNormalization()};
