@@ -50,6 +50,8 @@ void reduce_gradients(NamedTensors& results, const CombineOptions& options) {
   }
 }
 
+bool is_equal_result(std::string_view name) { return name.starts_with("equal/"); }
+
 }  // namespace
 
 bool is_loss_sum(std::string_view result) {
@@ -67,6 +69,9 @@ Rewrite combine_replicas(const CombineOptions& options) {
           for (const NamedTensor& result : step.results) {
             if (is_loss_sum(result.name)) header.add(result.name, result.value, Combination::kSum);
           }
+          for (const NamedTensor& result : step.results) {
+            if (is_equal_result(result.name)) header.add(result.name, result.value, Combination::kEqual);
+          }
           for (const TracedObservation& observed : program.observations) {
             for (const std::string& name : observed.increments)
               header.add(name, step.result(name), observed.how.combination);
@@ -74,6 +79,8 @@ Rewrite combine_replicas(const CombineOptions& options) {
           header.exchange();
           for (NamedTensor& result : step.results) {
             if (is_loss_sum(result.name)) result.value = header.combined(result.name);
+            if (is_equal_result(result.name))
+              result.value = header.combined({.combination = Combination::kEqual}, {result.name})[0];
           }
           const auto place_of = [&](const std::string& name) -> Tensor& {
             return std::ranges::find(step.results, name, &NamedTensor::name)->value;

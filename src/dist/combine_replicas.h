@@ -21,7 +21,8 @@ bool is_loss_sum(std::string_view result);
 // Stands behind add_gradients, or the trace where nothing is differentiated. What replicas find on their own
 // rows becomes what all of them found: "gradient/PATH" the sum, in buckets of one all_reduce each, those of
 // the last layers first; "loss_sum", "loss_weight" and "loss_sum/NAME" the sum, "loss" their quotient;
-// "observation/PATH" combined as declared, in the order of ranks. All that is not a gradient travels in one
+// "observation/PATH" combined as declared, in the order of ranks; "equal/NAME", which each has alike, that of
+// the first. All that is not a gradient travels in one
 // all_gather before them, the header. So every replica has the same bits.
 Rewrite combine_replicas(const CombineOptions& options);
 

@@ -91,20 +91,21 @@ std::pair<int64_t, int64_t> Replicas::rows_of(int64_t count, int rank) const {
   return {count * rank / world(), count * (rank + 1) / world()};
 }
 
-std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank) const {
+std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const {
   if (!batch.of_shards.empty()) {
     // They are this worker's alone.
     std::vector<Tensor> out(batch.rows.begin(), batch.rows.end());
     const std::vector<int64_t> own = owned_shards(std::ssize(batch.of_shards), rank, world());
     const auto before = own.empty() ? batch.of_shards.begin() : batch.of_shards.begin() + own.front();
-    out.push_back(Tensor::scalar(std::accumulate(batch.of_shards.begin(), before, int64_t{0})));
+    out.push_back(
+        Tensor::of<int64_t>({std::accumulate(batch.of_shards.begin(), before, int64_t{0}), most_weight}));
     return out;
   }
   const auto [first, last] = rows_of(batch.count(), rank);
   std::vector<Tensor> out = rows_between(batch.rows, first, last);
   if (contexts_[0]->device && last - first < rows_each(batch))
     out = with_rows_of_no_weight(out, rows_each(batch));
-  out.push_back(Tensor::scalar(first));
+  out.push_back(Tensor::of<int64_t>({first, most_weight}));
   return out;
 }
 
@@ -116,7 +117,9 @@ bool Replicas::adds_rows(const BatchRows& batch) const {
   return contexts_[0]->device && batch.of_shards.empty() && rows_each(batch) * world() != batch.count();
 }
 
-std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const { return arguments_of(batch, first_); }
+std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const {
+  return arguments_of(batch, first_, batch.most_weight());
+}
 
 std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows& batch) const {
   if (together() && !batch.of_shards.empty())
@@ -126,7 +129,8 @@ std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows
                            "give each host all rows, in memory");
   if (count() == 1 && !together()) return program.call(arguments(batch));
   std::vector<std::vector<Tensor>> each;
-  for (int i = 0; i < count(); ++i) each.push_back(arguments_of(batch, first_ + i));
+  const int64_t most_weight = batch.most_weight();
+  for (int i = 0; i < count(); ++i) each.push_back(arguments_of(batch, first_ + i, most_weight));
   return several_ ? run_together(program, each) : std::move(run_each(program, each)[0]);
 }
 

@@ -86,8 +86,8 @@ class Replicas {
 
   // What stands between the gradients of a step and its update; null where there is one replica.
   std::shared_ptr<const Rewrite> rewrite() const;
-  // A program of a step takes rows (x, y, weights), and behind them kPlace, i64[]: where the first of them
-  // stands in the batch.
+  // A program of a step takes rows (x, y, weights), and behind them kPlace, i64[2]: where the first of them
+  // stands in the batch, and BatchRows::most_weight() of that.
   static constexpr const char* kPlace = "place";
   // Rows of weight 0 behind those of a batch that has fewer rows than there are replicas. `rows`: tensors of
   // equal first axes, the last one their weights. Nothing where it has enough.
@@ -132,7 +132,7 @@ class Replicas {
   // The same of what the replicas of one device hold.
   std::optional<Odd> first_odd_there(std::span<const Variable> variables) const;
   std::string devices_text(const std::vector<int>& ranks) const;
-  std::vector<Tensor> arguments_of(const BatchRows& batch, int rank) const;
+  std::vector<Tensor> arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const;
   // Of one device.
   int64_t rows_each(const BatchRows& batch) const;
   std::vector<Tensor> run_together(const TracedFunction& program,

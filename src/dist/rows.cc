@@ -1,6 +1,7 @@
 #include "dist/rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "ir/sink.h"
@@ -20,6 +21,15 @@ Tensor part_of(const Tensor& rows, int64_t first, int64_t last) {
 }
 
 }  // namespace
+
+int64_t BatchRows::most_weight() const {
+  const int64_t count = this->count();
+  if (!of_shards.empty()) return count;
+  double sum = 0;
+  for (const float weight : rows.back().data<float>()) sum += static_cast<double>(weight);
+  // Not so for NaN.
+  return sum > static_cast<double>(count) ? static_cast<int64_t>(std::ceil(std::min(sum, 0x1p53))) : count;
+}
 
 std::vector<Tensor> rows_between(std::span<const Tensor> rows, int64_t first, int64_t last) {
   std::vector<Tensor> out;

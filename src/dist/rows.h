@@ -20,6 +20,9 @@ struct BatchRows {
     return of_shards.empty() ? rows.back().size(0)
                              : std::accumulate(of_shards.begin(), of_shards.end(), int64_t{0});
   }
+  // count(), or what its rows weigh together where that is more; of rows that each worker has for itself,
+  // count().
+  int64_t most_weight() const;
   std::span<const Tensor> rows;
   // How many each shard of the data gave, where each worker has rows of its own: then `rows` are those of
   // owned_shards(), shard by shard, and of a worker without any one of weight 0. Empty: all workers have all.

@@ -98,12 +98,12 @@ Tensor Model::Training::seed(const Tensor& weight) const {
 }
 
 Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
-                               const Tensor& weight) {
+                               const Tensor& weight, const Tensor& of_rows) {
   UpdateControl control;
   Tensor skipped;
   if (scaling) {
     skipped = LossScaling::overflow(gradients);
-    control = scaling->control(skipped);
+    control = scaling->control(skipped, of_rows);
   }
   if (sums()) control.weight = weight;
   const auto rule = options.optimizer.rule();
@@ -132,7 +132,8 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
     if (placed()) {
       const int64_t own = rows.row_weight.size(0);
       const bool shards = options.logical_shards > 0;
-      place.emplace(in.back(), own, own * (shards ? options.logical_shards : replicas->world()),
+      place.emplace(reshape(slice(in.back(), {0}, {1}), {}), own,
+                    own * (shards ? options.logical_shards : replicas->world()),
                     shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas);
     }
     const Forward found = forward(rows, trains);
@@ -158,9 +159,7 @@ void Model::Training::require_equal_updates_of_parts(const TracedGraph& forward,
   // A layer may want an even number of rows.
   for (const int64_t other : {rows + 1, rows * 2}) {
     std::vector<TensorType> of_other(types.begin(), types.end());
-    for (TensorType& type : of_other) {
-      if (!type.shape.empty()) type.shape[0] = other;
-    }
+    for (TensorType& type : std::span(of_other).first(types.size() - 1)) type.shape[0] = other;
     std::optional<TracedGraph> traced;
     try {
       traced = trace_forward(name, of_other, true, trains);
@@ -202,7 +201,7 @@ Rewrite Model::Training::apply_update() {
                                              &std::pair<VariablePtr, std::string>::first);
         gradients.push_back(found == program.gradients.end() ? Tensor() : step.result(found->second));
       }
-      const Tensor skipped = update(gradients, weights, weight);
+      const Tensor skipped = update(gradients, weights, weight, step.result(LossScaling::kOfRows));
       const Tensor applies = skipped.defined() ? compare(skipped, 0, Comparison::kEQ) : Tensor();
       for (Inlined::Update& observed : step.updates)
         observed.variable.assign(if_applied(applies, observed.variable, observed.next));
@@ -309,18 +308,18 @@ Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWat
   const Forward found = forward(rows, true);
   if (watch) watch->loss(found.sums.mean());
   const std::vector<Variable> weights = Running::model()->trainable_variables();
-  const double scale = scaling && sums() ? LossScaling::of_rows(rows.row_weight.size(0)) : 1;
-  const Tensor seed = this->seed(found.sums.weight);
-  std::vector<Tensor> gradients =
-      tape.gradient(found.sums.sum, weights, {.output_gradients = {scale == 1 ? seed : seed * scale}});
-  for (Tensor& gradient : gradients)
-    if (scale != 1 && gradient.defined()) gradient = gradient * (1 / scale);
+  Tensor seed = this->seed(found.sums.weight), of_rows;
+  if (scaling && sums()) {
+    of_rows = LossScaling::of_rows(maximum(found.sums.weight, static_cast<double>(rows.row_weight.size(0))));
+    seed = seed * of_rows;
+  }
+  const std::vector<Tensor> gradients = tape.gradient(found.sums.sum, weights, {.output_gradients = {seed}});
   require_own(tape.watched_variables(), weights);
   require_weights(*Running::model(), weights);
   // What overflows under a loss scale is skipped, and no fault.
   if (watch && !scaling) watch->gradients(weights, gradients);
   observe(rows, found);
-  const Tensor skipped = update(gradients, weights, found.sums.weight);
+  const Tensor skipped = update(gradients, weights, found.sums.weight, of_rows);
   if (watch) watch->updated(Running::model()->variables());
   return skipped;
 }

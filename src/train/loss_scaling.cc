@@ -1,12 +1,12 @@
 #include "train/loss_scaling.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "dist/replicas.h"
 #include "espalier/ops.h"
 #include "train/finite_sum.h"
 
@@ -40,9 +40,9 @@ Tensor LossScaling::overflow(const std::vector<Tensor>& gradients) {
   return out.value();
 }
 
-double LossScaling::of_rows(int64_t rows) {
-  return std::ldexp(1.0,
-                    -static_cast<int>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(rows, 1) - 1))));
+Tensor LossScaling::of_rows(const Tensor& rows) {
+  const Tensor some = maximum(rows, 1), near = reduce_precision(some, 8, 0);
+  return 1 / select(compare(some, near, Comparison::kGT), near * 2, near);
 }
 
 Rewrite LossScaling::scale_rows() {
@@ -52,15 +52,19 @@ Rewrite LossScaling::scale_rows() {
     const auto place_of = [&](const char* name) {
       return static_cast<size_t>(std::ranges::find(arguments, name, &NamedType::name) - arguments.begin());
     };
-    const size_t seed = place_of("seed"), weight = place_of("row_weight");
+    const size_t seed = place_of("seed"), weight = place_of("row_weight"), place = place_of(Replicas::kPlace);
+    out.change.added_results = {kOfRows};
     out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
-      const double scale = of_rows(in[weight].size(0));
+      const Tensor rows = place < in.size()
+                              ? convert(reshape(slice(in[place], {1}, {2}), {}), DType::kF32)
+                              : maximum(reduce_sum(in[weight], {0}), static_cast<double>(in[weight].size(0)));
+      const Tensor scale = of_rows(rows);
       std::vector<Tensor> all(in.begin(), in.end());
       all[seed] = all[seed] * scale;
       Inlined step(program, all);
       step.assign_updates();
-      for (NamedTensor& result : step.results)
-        if (is_gradient(result.name)) result.value = result.value * (1 / scale);
+      // Before gradients, which others look for at the end.
+      step.results.insert(step.results.begin(), {kOfRows, scale});
       return step.results;
     });
     return out;
@@ -68,8 +72,10 @@ Rewrite LossScaling::scale_rows() {
   return {"scale_rows", run};
 }
 
-UpdateControl LossScaling::control(const Tensor& overflow) const {
-  return {.scale = 1 / scale_.read(), .apply = compare(overflow, 0, Comparison::kEQ)};
+UpdateControl LossScaling::control(const Tensor& overflow, const Tensor& of_rows) const {
+  Tensor scale = 1 / scale_.read();
+  if (of_rows.defined()) scale = scale / of_rows;
+  return {.scale = scale, .apply = compare(overflow, 0, Comparison::kEQ)};
 }
 
 void LossScaling::count(const Tensor& applies) {

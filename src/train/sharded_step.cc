@@ -213,6 +213,7 @@ auto Model::Training::Sharded::cut(const BatchRows& batch) const -> Cut {
     out.counts.assign(batch.of_shards.begin(), batch.of_shards.end());
   }
   out.each = std::ranges::max(out.counts);
+  out.most_weight = batch.most_weight();
   std::vector<int64_t> here = owned_shards(shards_, 0, 1);
   if (const Replicas* const replicas = training_.replicas.get(); replicas && !batch.of_shards.empty())
     here = owned_shards(shards_, replicas->worker(), replicas->workers());
@@ -246,7 +247,7 @@ std::vector<Tensor> Model::Training::Sharded::shard(const Cut& cut, int number) 
   std::vector<Tensor> out = rows_between(cut.rows, first, first + count);
   if (count < cut.each) out = with_rows_of_no_weight(out, cut.each);
   if (std::optional<StepRows> counted = only_counted_rows(out, {})) out = std::move(counted->arguments);
-  out.push_back(Tensor::scalar(number * cut.each));
+  out.push_back(Tensor::of<int64_t>({number * cut.each, cut.most_weight}));
   return out;
 }
 

@@ -53,7 +53,7 @@ class Model::Training::Sharded final : public StepProgram {
   struct Cut {
     explicit Cut(const BatchRows& batch) : rows(batch.rows) {}
     std::span<const Tensor> rows;
-    int64_t each = 0;
+    int64_t each = 0, most_weight = 0;
     std::vector<int64_t> counts, firsts;
     std::vector<int> here;
   };

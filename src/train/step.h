@@ -145,10 +145,11 @@ struct Model::Training {
   // What the sum of the losses is weighed by before it is differentiated: one by the weight of the rows, or 1
   // where the optimizer divides sums of several calls; times the loss scale and the optimizer's factor.
   Tensor seed(const Tensor& weight) const;
-  // The update by gradients of the sum, weighed so; they are `weight` together. Gives f32[]: 0 where it
-  // applies, else NaN; undefined without a loss scale.
+  // The update by gradients of the sum, weighed so, and by `of_rows` (LossScaling::of_rows) where that is
+  // defined; they are `weight` together. Gives f32[]: 0 where it applies, else NaN; undefined without a loss
+  // scale.
   Tensor update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
-                const Tensor& weight);
+                const Tensor& weight, const Tensor& of_rows);
   // Eager calls find variables where they compute: on the device of the run's context, or here.
   void bring_variables(const Model& model) const;
   // Adds a batch to what `logs` says.
