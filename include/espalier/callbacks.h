@@ -85,8 +85,10 @@ struct BackupAndRestoreOptions {
 // The file is replaced in one step: it is whole at every moment. A run that stop_training() ended from
 // on_batch_end saves there and keeps the file, so that it can go on. fit raises ValueError[backup.twice] for
 // two of them, IoError[file.*], FormatError[checkpoint.*] and [safetensors.*] naming the file when it is no
-// whole checkpoint, ValueError[backup.run] and [backup.variable] when it is one of another run; then nothing
-// has changed. Raises ValueError[backup.path] for an empty path, [backup.save_freq] for less than 0.
+// whole checkpoint, ValueError[backup.run] and [backup.variable] when it is one of another run, and on all
+// workers [backup.unseen] when one of them does not see the file that another goes on from, as where each has
+// a disk of its own: worker 0 writes it, and all read it; then nothing has changed. Raises
+// ValueError[backup.path] for an empty path, [backup.save_freq] for less than 0.
 std::shared_ptr<Callback> BackupAndRestore(BackupAndRestoreOptions options, Location at = Location::here());
 
 struct ModelCheckpointOptions {

@@ -69,7 +69,8 @@ int required_number(const char* name) {
 
 FailureCause cause_of(const std::string& rule) {
   // All ranks know these at once.
-  if (rule == "comm.mismatch" || rule == "strategy.audit") return FailureCause::kMismatch;
+  if (rule == "comm.mismatch" || rule == "strategy.audit" || rule == "backup.unseen")
+    return FailureCause::kMismatch;
   return rule == "comm.verdict" ? FailureCause::kOthers : FailureCause::kOwn;
 }
 

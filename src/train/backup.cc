@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "comm/control_text.h"
 #include "ir/sink.h"
 #include "nn/seed.h"
 
@@ -75,6 +76,25 @@ Backups::Backups(const FitOptions& options, const TrainingBatches& batches, cons
     throw FormatError("checkpoint.run",
                       cat(backup_->path, ": step ", found_->step, " of ", run.steps_per_epoch, " with ",
                           found_->callbacks.size(), " callbacks"));
+}
+
+void Backups::require_seen_by_all(const Replicas& replicas) const {
+  enum Sight : uint64_t { kNoBackup, kUnseen, kSeen };
+  const uint64_t mine = found() ? kSeen : used() ? kUnseen : kNoBackup;
+  std::vector<uint64_t> all(static_cast<size_t>(replicas.workers()));
+  replicas.all_gather("backup", std::as_bytes(std::span(&mine, 1)), reinterpret_cast<std::byte*>(all.data()));
+  const auto ranks_with = [&](Sight sight) {
+    std::vector<int> out;
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      if (all[rank] == sight) out.push_back(static_cast<int>(rank));
+    return out;
+  };
+  const std::vector<int> seen = ranks_with(kSeen), unseen = ranks_with(kUnseen);
+  if (seen.empty() || unseen.empty() || !backup_) return;
+  throw ValueError("backup.unseen",
+                   cat(ranks_text(unseen), unseen.size() > 1 ? " do" : " does", " not see ", backup_->path,
+                       ", from which ", ranks_text(seen), seen.size() > 1 ? " go on" : " goes on"),
+                   "a path on a disk that all workers see, or a copy of the file for each of them");
 }
 
 FitPosition Backups::position() const {

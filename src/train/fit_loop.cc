@@ -121,6 +121,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   }
   if (scaling) run.logs.emplace_back("loss_scale");
   Backups backups(options, batches, run);
+  if (workers) backups.require_seen_by_all(*replicas);
   FitPosition now{options.initial_epoch};
   const auto variables = [&] { return this->variables(*Running::model()); };
   const auto all_variables = [&] {

@@ -1,8 +1,11 @@
 // Runs of workers that are shorter, or have fewer rows, than others.
+#include <atomic>
+#include <filesystem>
 #include <optional>
 
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "base/scratch_test.h"
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
@@ -91,6 +94,43 @@ TEST(StrategyEdges, AModelOfBatchesSmallerThanTheWorkersIsMadeOfRows) {
     model.save(folder);
   });
   for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+// Each worker has a disk of its own, and the first one's has the checkpoint: others would begin anew.
+TEST(StrategyEdges, ACheckpointThatAWorkerDoesNotSeeIsNamedOnAll) {
+  const std::string folder = fresh_folder("strategy-disks");
+  const auto disk = [&](int rank) { return cat(folder, "/disk", rank); };
+  std::atomic<int> steps = 0;
+  const auto errors_of_run = [&](int epochs) {
+    steps = 0;
+    return errors_of_workers(3, [&](const Strategy& workers) {
+      const auto scope = workers.scope();
+      const EdgeRows rows;
+      Sequential model{Dense({.units = 4})};
+      model.compile({.optimizer = SGD{}});
+      const auto counts = LambdaCallback({.on_batch_end = [&](int64_t, const Logs&) { ++steps; }});
+      const auto backup = BackupAndRestore({.path = disk(workers.worker()), .delete_checkpoint = false});
+      model.fit(rows.x, rows.y, {.epochs = epochs, .batch_size = 3, .callbacks = {counts, backup}});
+    });
+  };
+  const auto expect_refused = [&](const std::string& unseen, const std::string& seen) {
+    const std::vector<std::string> errors = errors_of_run(2);
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::string& error = errors[static_cast<size_t>(rank)];
+      EXPECT_NE(error.find("ValueError[backup.unseen]"), error.npos) << error;
+      EXPECT_NE(error.find(cat(unseen, " not see ", disk(rank), ", from which ", seen)), error.npos) << error;
+    }
+    EXPECT_EQ(steps, 0);
+  };
+  for (const std::string& error : errors_of_run(1)) EXPECT_EQ(error, "");
+  expect_refused("ranks 1, 2 do", "rank 0 goes on");
+  std::filesystem::rename(disk(0), disk(1));
+  expect_refused("ranks 0, 2 do", "rank 1 goes on");
+  std::filesystem::copy(disk(1), disk(0));
+  expect_refused("rank 2 does", "ranks 0, 1 go on");
+  std::filesystem::copy(disk(1), disk(2));
+  for (const std::string& error : errors_of_run(2)) EXPECT_EQ(error, "");
+  EXPECT_EQ(steps, 9);
 }
 
 // The last batch of each epoch is one row, of which the second worker has none.
