@@ -135,7 +135,7 @@ TEST_F(DistributeJudging, SlowWorkersThatJudgeWithOthersAreTold) {
                                                                                      << run.error;
     };
     expect_named(cat(path("model"), of_rank, " ", data),
-                 "variable \"sequential/dense/kernel\" of rank 1 differs from that of ranks 0, 2 in predict");
+                 "variable \"sequential/dense_1/bias\" of rank 1 differs from that of ranks 0, 2 in predict");
     expect_named(cat(path("model0"), " ", path("table"), of_rank, ".csv"),
                  "the data of rank 1 differs from that of ranks 0, 2 in predict");
   }

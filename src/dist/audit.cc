@@ -1,9 +1,11 @@
 // Whether workers hold equal variables and rows.
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/format.h"
 #include "base/hash.h"
+#include "base/shortest.h"
 #include "comm/control_text.h"
 #include "dist/replicas.h"
 #include "eager/trace.h"
@@ -11,6 +13,7 @@
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "ir/device.h"
+#include "ir/sink.h"
 #include "ops/collective.h"
 
 namespace espalier {
@@ -38,11 +41,22 @@ Tensor hash_of(const Tensor& value) {
   return reduce_sum(mixed ^ shift_right_logical(mixed, full_like(flat, 15)), {0});
 }
 
-// Of the hashes that each holder gave, one behind the other.
+// The numbers of variables, small ones first: a rate that one holder has another of makes all weights differ.
+// Those of one size in their order, and behind them what is no variable.
+std::vector<size_t> small_first(std::span<const Variable> variables, size_t count) {
+  std::vector<size_t> out(count);
+  std::iota(out.begin(), out.end(), 0);
+  std::ranges::stable_sort(out.begin(), out.begin() + std::ssize(variables), {},
+                           [&](size_t i) { return variables[i].type().bytes(); });
+  return out;
+}
+
+// Of the hashes that each holder gave, one behind the other; places are looked at in this order.
 template <class Text>
-std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, size_t holders_count, Text&& text) {
-  const size_t count = all.size() / holders_count;
-  for (size_t i = 0; i < count; ++i) {
+std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, const std::vector<size_t>& order,
+                                    Text&& text) {
+  const size_t count = order.size(), holders_count = all.size() / count;
+  for (const size_t i : order) {
     std::map<uint64_t, std::vector<int>> holders;
     for (size_t rank = 0; rank < holders_count; ++rank)
       holders[all[rank * count + i]].push_back(static_cast<int>(rank));
@@ -62,11 +76,26 @@ std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, size_t hol
 
 }  // namespace
 
-std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name,
+std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name, std::span<const Variable> variables,
                                                  const std::vector<uint64_t>& own) const {
   std::vector<uint64_t> all(own.size() * static_cast<size_t>(workers()));
   all_gather(name, std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
-  return odd_of(all, static_cast<size_t>(workers()), ranks_text);
+  std::optional<Odd> odd = odd_of(all, small_first(variables, own.size()), ranks_text);
+  if (!odd || odd->place >= variables.size() || variables[odd->place].type().elements() != 1) return odd;
+  // One number is said. All workers have found the same one.
+  const EagerScope eager;
+  const Tensor value = make_concrete(variables[odd->place].state()->value.node()->dense());
+  const double mine_value = convert(value, DType::kF64).item<double>();
+  std::vector<double> values(static_cast<size_t>(workers()));
+  all_gather("audit value", std::as_bytes(std::span(&mine_value, 1)),
+             reinterpret_cast<std::byte*>(values.data()));
+  std::map<int, std::map<std::string, std::string>> texts;
+  for (size_t rank = 0; rank < values.size(); ++rank)
+    texts[static_cast<int>(rank)]["it"] =
+        value.dtype() == DType::kF32 ? shortest(static_cast<float>(values[rank])) : shortest(values[rank]);
+  int alone = -1;
+  if (const std::string text = mismatch_text(texts, alone); !text.empty()) odd->values = cat(": ", text);
+  return odd;
 }
 
 // Hashed where they lie.
@@ -87,7 +116,7 @@ std::optional<Replicas::Odd> Replicas::first_odd_there(std::span<const Variable>
   const RunContext* const in = contexts_[0].get();
   const Tensor gathered = audit_->call_replicas({&none, 1}, {&in, 1}, {})[0][0];
   const auto hashes = gathered.data<uint32_t>();
-  return odd_of({hashes.begin(), hashes.end()}, static_cast<size_t>(world()),
+  return odd_of({hashes.begin(), hashes.end()}, small_first(variables, variables.size()),
                 [this](const std::vector<int>& ranks) { return devices_text(ranks); });
 }
 
@@ -102,7 +131,7 @@ std::string Replicas::devices_text(const std::vector<int>& ranks) const {
 
 void Replicas::audit(std::span<const Variable> variables, int64_t step) const {
   const std::optional<Odd> odd =
-      several_ ? first_odd_there(variables) : first_odd("audit", audited_hashes(variables));
+      several_ ? first_odd_there(variables) : first_odd("audit", variables, audited_hashes(variables));
   if (!odd) return;
   const char* const fix =
       several_
@@ -110,7 +139,8 @@ void Replicas::audit(std::span<const Variable> variables, int64_t step) const {
           : "what assigns variables must do so on all workers; where nothing does, look at the memory of "
             "that machine";
   throw RunError("strategy.audit",
-                 cat("variable \"", variables[odd->place].path(), "\"", odd->sentence, " behind step ", step),
+                 cat("variable \"", variables[odd->place].path(), "\"", odd->sentence, " behind step ", step,
+                     odd->values),
                  fix);
 }
 
@@ -122,12 +152,12 @@ void Replicas::require_equal(std::string_view verb, std::span<const Variable> va
   uint64_t data = 0;
   for (const Tensor& tensor : rows) data = hash_combine(data, audited_hash(tensor));
   own.push_back(data);
-  const std::optional<Odd> odd = first_odd(verb, own);
+  const std::optional<Odd> odd = first_odd(verb, variables, own);
   if (!odd) return;
   const std::string what = odd->place < variables.size()
                                ? cat("variable \"", variables[odd->place].path(), "\"")
                                : std::string("the data");
-  const RunError error("strategy.audit", cat(what, odd->sentence, " in ", verb),
+  const RunError error("strategy.audit", cat(what, odd->sentence, " in ", verb, odd->values),
                        cat("all workers ", verb, " with the same model on the same rows"));
   failed(error);
   throw error;

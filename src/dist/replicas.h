@@ -21,11 +21,12 @@ namespace espalier {
 
 class Replicas {
  public:
-  // Which of several values one holder has another of: the first, and " of rank 1 differs from that of rank
-  // 0".
+  // Which of several values one holder has another of: the smallest, and " of rank 1 differs from that of
+  // rank 0".
   struct Odd {
     size_t place = 0;
     std::string sentence;
+    std::string values = {};  // ": it is 0.1 on rank 0 and 0.2 on rank 1", of one number that workers have
   };
   struct Place {
     std::shared_ptr<Communicator> communicator = {};  // null: alone
@@ -127,8 +128,9 @@ class Replicas {
   void broadcast(std::span<const Variable> variables) const;
 
  private:
-  // Of `own`, with those of other workers.
-  std::optional<Odd> first_odd(std::string_view name, const std::vector<uint64_t>& own) const;
+  // Of `own`, with those of other workers: hashes of variables, and of what else there is behind them.
+  std::optional<Odd> first_odd(std::string_view name, std::span<const Variable> variables,
+                               const std::vector<uint64_t>& own) const;
   // The same of what the replicas of one device hold.
   std::optional<Odd> first_odd_there(std::span<const Variable> variables) const;
   std::string devices_text(const std::vector<int>& ranks) const;

@@ -3,9 +3,11 @@
 namespace espalier {
 
 Decisions agreed_with_others(const Decisions& mine, const RunContext& context) {
-  const uint32_t bits = context.communicator->any(static_cast<uint32_t>(mine.end_of_data) | mine.stop << 1U |
-                                                  mine.save << 2U | mine.diverged << 3U | mine.go << 4U);
-  return {(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0, (bits & 8U) != 0, (bits & 16U) != 0};
+  const uint32_t bits =
+      context.communicator->any(static_cast<uint32_t>(mine.end_of_data) | mine.stop << 1U | mine.save << 2U |
+                                mine.diverged << 3U | mine.go << 4U | mine.changed << 5U);
+  return {(bits & 1U) != 0, (bits & 2U) != 0,  (bits & 4U) != 0,
+          (bits & 8U) != 0, (bits & 16U) != 0, (bits & 32U) != 0};
 }
 
 }  // namespace espalier

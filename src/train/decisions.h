@@ -12,6 +12,7 @@ struct Decisions {
   bool save = false;         // a checkpoint is due
   bool diverged = false;     // the loss of the epoch is no number any more
   bool go = false;           // somebody told a worker to save and go
+  bool changed = false;      // a callback changed what is trained, or how fast
   bool operator==(const Decisions&) const = default;
 };
 

@@ -19,6 +19,7 @@
 #include "train/epoch_rows.h"
 #include "train/share_note.h"
 #include "train/step.h"
+#include "train/trained_alike.h"
 
 namespace espalier {
 
@@ -79,6 +80,13 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
   std::string types;
   for (const auto& [name, variable] : variables(*Running::model())) types += cat(name, variable.type(), ";");
   out["variables"] = sha256_of(types).substr(0, 16);
+  std::string frozen;
+  const std::vector<Variable> trained = Running::model()->trainable_variables();
+  for (const Variable& made : Running::model()->made_trainable()) {
+    const auto same = [&](const Variable& other) { return other.state() == made.state(); };
+    if (std::ranges::none_of(trained, same)) frozen += cat(frozen.empty() ? "" : ", ", made.path());
+  }
+  out["frozen variables"] = frozen.empty() ? "none" : frozen;
   out["epochs"] = cat(options.epochs);
   out["steps an epoch"] = cat(batches.steps_per_epoch());
   out["optimizer"] = this->options.optimizer.rule()->name;
@@ -124,11 +132,18 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   if (workers) backups.require_seen_by_all(*replicas);
   FitPosition now{options.initial_epoch};
   const auto variables = [&] { return this->variables(*Running::model()); };
+  // The optimizer's first: what one worker has another of there makes all weights differ.
   const auto all_variables = [&] {
     std::vector<Variable> all;
-    for (const auto& [name, variable] : variables()) all.push_back(variable);
+    for (const bool of_optimizer : {true, false}) {
+      for (const auto& [name, variable] : variables())
+        if (name.starts_with("optimizer/") == of_optimizer) all.push_back(variable);
+    }
     return all;
   };
+  std::optional<TrainedAlike> alike;
+  if (workers)
+    alike.emplace(*replicas, this->options.optimizer, [] { return Running::model()->trainable_variables(); });
   const bool ledger =
       std::ranges::any_of(options.callbacks, [](const auto& callback) { return callback->wants_rows(); });
   std::vector<double> late;     // of each worker, before the epoch
@@ -182,7 +197,9 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   for (const auto& callback : callbacks) callback->on_train_begin(run);
   const auto begin_epoch = [&] {
     rank_stage.now(Stage::kCallback, steps_of_run);
+    if (alike) alike->look();
     for (const auto& callback : callbacks) callback->on_epoch_begin(now.epoch);
+    if (alike && agreed({.changed = alike->changed()}, context).changed) alike->require(steps_of_run);
   };
   if (backups.found()) {
     if (now.step > 0) begin_epoch();
@@ -217,6 +234,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       if (launched) replicas->begin_step(steps_of_run + 1);
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(batch, batches.numbers()); });
+      if (alike) alike->look();
       if (ledger) {
         const auto own = batch.of_shards.empty() ? train_step->own_rows(batch.count())
                                                  : std::pair<int64_t, int64_t>(0, batches.places().size());
@@ -256,8 +274,10 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
       const Decisions next = agreed({.stop = stop,
                                      .save = backups.due_after_step(++steps_of_run),
-                                     .go = launched && replicas->asked_to_go()},
+                                     .go = launched && replicas->asked_to_go(),
+                                     .changed = alike && alike->changed()},
                                     context);
+      if (next.changed) alike->require(steps_of_run);
       if (next.go) replicas->agree_to_go();
       if (next.save || (replicas && replicas->audit_due(steps_of_run))) audit();
       stopped = next.stop || next.go;
@@ -299,7 +319,9 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     for (const auto& callback : callbacks) callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));
     const bool saves = !interrupted && backups.due_after_epoch();
-    const Decisions end = agreed({.stop = stopped || stop, .save = saves}, context);
+    const Decisions end =
+        agreed({.stop = stopped || stop, .save = saves, .changed = alike && alike->changed()}, context);
+    if (end.changed) alike->require(steps_of_run);
     stopped = end.stop;
     if (end.save) audit();
     if (saves) save({now.epoch + 1, 0, stopped, now.history});

@@ -24,15 +24,92 @@ TEST(StrategyEdges, ARunOfFewStepsIsAuditedBehindItsLast) {
     const EdgeRows rows;
     Sequential model{Dense({.units = 4})};
     model.compile({.optimizer = SGD{}});
-    const auto slows = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
-      if (workers.worker() == 2 && step == 1) model.optimizer().learning_rate().assign(Tensor::scalar(0.5f));
+    const auto moves = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+      if (workers.worker() == 2 && step == 1) model.variables()[1].assign(full({4}, 0.5));
     }});
-    model.fit(rows.x, rows.y, {.epochs = 1, .batch_size = 3, .callbacks = {slows}});
+    model.fit(rows.x, rows.y, {.epochs = 1, .batch_size = 3, .callbacks = {moves}});
   });
   for (const std::string& error : errors) {
     EXPECT_NE(error.find("[strategy.audit]"), std::string::npos) << error;
     EXPECT_NE(error.find("of rank 2 differs from that of ranks 0, 1 behind step 3"), std::string::npos)
         << error;
+  }
+}
+
+// Of all that differs the smallest variable is named, those of the optimizer first, with its values.
+TEST(StrategyEdges, AnAuditNamesTheSmallestVariableThatDiffers) {
+  const auto errors = errors_of_workers(3, [](const Strategy& workers) {
+    const auto scope = workers.scope();
+    const EdgeRows rows;
+    Sequential model{Dense({.units = 4}), Dense({.units = 1})};
+    model.compile({.optimizer = SGD{.momentum = 0.9}, .loss = MeanSquaredError()});
+    const auto moves = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+      if (workers.worker() != 2 || step != 3) return;
+      for (Variable variable : model.variables())
+        if (variable.shape().size() == 2) variable.assign(full(variable.shape(), 0.25));
+      for (Variable variable : model.optimizer().variables())
+        if (variable.type() == TensorType{DType::kI64, {}}) variable.assign(full({}, 7, DType::kI64));
+    }});
+    model.fit(rows.x, reduce_sum(rows.x, {1}), {.epochs = 1, .batch_size = 3, .callbacks = {moves}});
+  });
+  for (const std::string& error : errors) {
+    EXPECT_NE(error.find("[strategy.audit]"), std::string::npos) << error;
+    EXPECT_NE(error.find("it is 3 on ranks 0, 1 and 7 on rank 2"), std::string::npos) << error;
+  }
+}
+
+// What a callback of one worker changes is named behind the step or the epoch it does so at, before the next
+// step.
+TEST(StrategyEdges, ACallbackOfOneWorkerIsToldWhatItChanged) {
+  for (const bool at_epoch : {false, true}) {
+    for (const char* const what : {"rate", "frozen", "all"}) {
+      SCOPED_TRACE(cat(what, at_epoch ? " at the begin of an epoch" : " behind a step"));
+      std::atomic<int> steps = 0;
+      const auto errors = errors_of_workers(3, [&](const Strategy& workers) {
+        const auto scope = workers.scope();
+        const EdgeRows rows;
+        Sequential model{Dense({.units = 5, .name = "first"}), Dense({.units = 4, .name = "last"})};
+        model.compile({.optimizer = SGD{.learning_rate = 0.25}});
+        const auto changes = [&] {
+          if (what == std::string("rate") ? workers.worker() != 2
+                                          : workers.worker() != 1 && what != std::string("all"))
+            return;
+          if (what == std::string("rate"))
+            model.optimizer().learning_rate().assign(Tensor::scalar(0.5f));
+          else
+            for (const size_t i : {0, 1}) model.variables()[i].set_trainable(false);
+        };
+        const auto callback = LambdaCallback({.on_epoch_begin =
+                                                  [&](int epoch) {
+                                                    if (at_epoch && epoch == 1) changes();
+                                                  },
+                                              .on_batch_end =
+                                                  [&](int64_t step, const Logs&) {
+                                                    ++steps;
+                                                    if (!at_epoch && step == 2) changes();
+                                                  }});
+        model.fit(rows.x, rows.y, {.epochs = 2, .batch_size = 3, .callbacks = {callback}});
+      });
+      const std::string step = at_epoch ? " behind step 3" : " behind step 2";
+      for (const std::string& error : errors) {
+        if (what == std::string("all")) {
+          EXPECT_EQ(error, "");
+          continue;
+        }
+        EXPECT_NE(error.find("RunError[strategy.audit]"), error.npos) << error;
+        if (what == std::string("rate")) {
+          EXPECT_NE(error.find("learning_rate" is 0.25 on ranks 0, 1 and 0.5 on rank 2" + step), error.npos) << error;
+        } else {
+          EXPECT_NE(error.find("variable " sequential / first /
+                                   bias " is trained on ranks 0, 2 and frozen on rank 1, and "
+                                        "1 more variable" +
+                               step),
+                    error.npos)
+              << error;
+        }
+      }
+      EXPECT_EQ(steps, what == std::string("all") ? 18 : at_epoch ? 9 : 6);
+    }
   }
 }
 
