@@ -8,7 +8,7 @@
 namespace espalier {
 namespace {
 
-thread_local const BatchPlaceScope* place_in_batch = nullptr;
+thread_local BatchPlaceScope* place_in_batch = nullptr;
 
 }  // namespace
 
@@ -32,6 +32,10 @@ Shard shard_in_batch(const Shape& shape) {
 }
 
 bool is_part_of_batch() { return place_in_batch != nullptr; }
+
+void note_rows_meet(const std::string& layer, bool of_one) {
+  if (place_in_batch) (of_one ? place_in_batch->met_.of_one : place_in_batch->met_.layers).insert(layer);
+}
 
 bool has_other_replicas() {
   if (!place_in_batch) return false;

@@ -1,6 +1,9 @@
 // Where the rows of a step stand in the whole batch, for layers that draw numbers for them.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "espalier/ops.h"
 
 namespace espalier {
@@ -17,14 +20,23 @@ class BatchPlaceScope {
   BatchPlaceScope(const BatchPlaceScope&) = delete;
   BatchPlaceScope& operator=(const BatchPlaceScope&) = delete;
 
+  // Paths of layers that saw these rows alone, and what they give depends on all rows of the batch.
+  struct Met {
+    std::set<std::string> layers;  // that say couples_rows()
+    std::set<std::string> of_one;  // that normalize by statistics of one number
+  };
+  const Met& met() const { return met_; }
+
  private:
   friend Shard shard_in_batch(const Shape& shape);
   friend bool has_other_replicas();
   friend bool is_part_of_batch();
+  friend void note_rows_meet(const std::string& layer, bool of_one);
   const Tensor first_;
   const int64_t rows_, whole_;
   const Others others_;
-  const BatchPlaceScope* before_;
+  Met met_ = {};
+  BatchPlaceScope* before_;
 };
 
 // Which part an array is of that of the whole batch, for functions that draw. Its first axis is of rows, each
@@ -33,6 +45,8 @@ Shard shard_in_batch(const Shape& shape);
 
 // Whether the rows are a part of a batch.
 bool is_part_of_batch();
+// For met(), where the rows are a part of a batch.
+void note_rows_meet(const std::string& layer, bool of_one);
 // Whether sum_over_replicas() reaches others. Raises ValueError[strategy.synchronized] where other rows are
 // shards, which have no sum before they have all run.
 bool has_other_replicas();

@@ -10,6 +10,7 @@
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
+#include "nn/batch_place.h"
 #include "nn/build_transaction.h"
 #include "nn/layer_observer.h"
 #include "nn/row_weight.h"
@@ -198,6 +199,8 @@ Tensors Layer::apply(const TensorList& inputs) {
   if (state.path.empty()) state.take_path(caller);
   if (caller) caller->adopt(state_);
   state.couples_rows = couples_rows();
+  // By statistics of a part many models are normalized, and learn.
+  if (state.couples_rows && !dynamic_cast<const BatchNormalization*>(this)) note_rows_meet(state.path, false);
   struct Calling {
     State* before;
     explicit Calling(State* now) : before(std::exchange(State::calling, now)) {}

@@ -137,6 +137,12 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
                     shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas);
     }
     const Forward found = forward(rows, trains);
+    if (trains && placed() && options.logical_shards != 1) {
+      const char* const part = options.logical_shards > 0 ? "logical shard" : "replica";
+      part_notes.add(place->met(), part);
+      for (size_t i = 0; i < outputs.size(); ++i)
+        part_notes.add(outputs[i].loss, rows.y[i].type(), found.outputs[i].type(), part);
+    }
     observe(rows, found);
     NamedTensors results{
         {"loss_sum", found.sums.sum}, {"loss_weight", found.sums.weight}, {"loss", found.sums.mean()}};

@@ -179,8 +179,11 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     test_step->make_variables(arguments);
     if (backups.found()) backups.require(variables(), false);
     train_step->make_variables(arguments);
-    if (workers && replicas->to_describe())
+    if (workers && replicas->to_describe()) {
+      const PartNotes of_run = part_notes;
       common = facts(batches, options, validation, own_seed, rows_of_first);
+      part_notes = of_run;  // facts are of a row for each replica
+    }
     if (backups.found()) {
       backups.require(variables(), true);
       now = backups.position();
@@ -253,6 +256,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                         this->options.logical_shards, !batch.of_shards.empty()));
       }
       if (narrow.untold() && !callbacks.empty()) tell(narrow.tell());
+      if (part_notes.untold() && !callbacks.empty()) std::ranges::for_each(part_notes.tell(), tell);
       if (context.device && context.device->has_notes()) {
         for (const std::string& note : context.device->take_notes()) tell(note);
       }

@@ -17,6 +17,7 @@
 #include "train/loss_scaling.h"
 #include "train/metric.h"
 #include "train/narrow_outputs.h"
+#include "train/part_notes.h"
 #include "train/step_batches.h"
 #include "train/step_program.h"
 
@@ -228,6 +229,7 @@ struct Model::Training {
   LateValues late_values;  // of logged(), on a device
   std::optional<LossScaling> scaling;
   NarrowOutputs narrow;
+  PartNotes part_notes;
   std::unique_ptr<TrainStep> train_step, test_step;
 };
 
