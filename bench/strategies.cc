@@ -28,6 +28,7 @@
 #include <string_view>
 
 #include "cli/workload_models.h"
+#include "comm/forwarding.h"
 #include "dist/rows.h"
 #include "dist/worker.h"
 #include "espalier/devices.h"
@@ -222,40 +223,23 @@ bool run_multiworker(const Workload& workload, double seconds) {
 }
 
 // Collectives that are done as they begin: what there would be without overlap.
-class Blocking final : public Communicator {
+class Blocking final : public ForwardingCommunicator {
  public:
-  explicit Blocking(Communicator& of) : of_(of) {}
-  int rank() const override { return of_.rank(); }
-  int world() const override { return of_.world(); }
-  uint32_t any(uint32_t bits) override { return of_.any(bits); }
-  std::shared_ptr<std::byte[]> allocate(size_t bytes) override { return of_.allocate(bytes); }
+  using ForwardingCommunicator::ForwardingCommunicator;
   uint64_t start(const Collective& what, std::byte* data, std::byte* out) override {
     run_collective(of_, what, data, out, RunContext::current().pool);
     return 0;
   }
   void done(uint64_t, ThreadPool&) override {}
-  void stage(Stage stage, int64_t number) override { of_.stage(stage, number); }
-  void abort(std::string_view why) override { of_.abort(why); }
-
- private:
-  Communicator& of_;
 };
 
 // What each worker has is taken for the sum: what there would be without others.
-class Alone final : public Communicator {
+class Alone final : public ForwardingCommunicator {
  public:
-  explicit Alone(Communicator& of) : of_(of) {}
-  int rank() const override { return of_.rank(); }
-  int world() const override { return of_.world(); }
+  using ForwardingCommunicator::ForwardingCommunicator;
   uint32_t any(uint32_t bits) override { return bits; }
-  std::shared_ptr<std::byte[]> allocate(size_t bytes) override { return of_.allocate(bytes); }
   uint64_t start(const Collective&, std::byte*, std::byte*) override { return 0; }
   void done(uint64_t, ThreadPool&) override {}
-  void stage(Stage stage, int64_t number) override { of_.stage(stage, number); }
-  void abort(std::string_view why) override { of_.abort(why); }
-
- private:
-  Communicator& of_;
 };
 
 enum class Meeting : uint8_t { kOverlapped, kBlocking, kAlone };

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "comm/forwarding.h"
 #include "comm/local.h"
 #include "dist/workers_test.h"
 #include "espalier/devices.h"
@@ -82,13 +83,9 @@ TEST_F(WorkersOnDevice, SlowTheyTrainAsOneDeviceWithTheWholeBatch) {
 }
 
 // How many collectives have begun and not ended, at most.
-class CountedCommunicator final : public Communicator {
+class CountedCommunicator final : public ForwardingCommunicator {
  public:
-  explicit CountedCommunicator(Communicator& of) : of_(of) {}
-  int rank() const override { return of_.rank(); }
-  int world() const override { return of_.world(); }
-  uint32_t any(uint32_t bits) override { return of_.any(bits); }
-  std::shared_ptr<std::byte[]> allocate(size_t bytes) override { return of_.allocate(bytes); }
+  using ForwardingCommunicator::ForwardingCommunicator;
   uint64_t start(const Collective& what, std::byte* data, std::byte* out) override {
     most = std::max(most, ++under_way_);
     return of_.start(what, data, out);
@@ -97,11 +94,9 @@ class CountedCommunicator final : public Communicator {
     of_.done(ticket, pool);
     --under_way_;
   }
-  void abort(std::string_view why) override { of_.abort(why); }
   int most = 0;
 
  private:
-  Communicator& of_;
   int under_way_ = 0;
 };
 
