@@ -23,7 +23,7 @@ struct EarlyStoppingOptions {
   bool restore_best_weights = false;    // at the end of the run: the variables of the best epoch
   int start_from_epoch = 0;             // earlier ones do not count
 };
-// Ends the run when a value has stopped improving.
+// Ends the run when a value has stopped improving. NaN is no improvement, and not the best of anything.
 std::shared_ptr<Callback> EarlyStopping(EarlyStoppingOptions options = {}, Location at = Location::here());
 
 struct ReduceLROnPlateauOptions {
@@ -35,7 +35,7 @@ struct ReduceLROnPlateauOptions {
   int cooldown = 0;  // epochs after a reduction in which none is counted
   double min_lr = 0;
 };
-// Multiplies the learning rate with `factor` when a value has stopped improving.
+// Multiplies the learning rate with `factor` when a value has stopped improving; NaN is no improvement.
 std::shared_ptr<Callback> ReduceLROnPlateau(ReduceLROnPlateauOptions options = {},
                                             Location at = Location::here());
 
@@ -97,7 +97,7 @@ struct ModelCheckpointOptions {
   // rounds.
   std::string path = {};
   std::string monitor = "val_loss";
-  bool save_best_only = false;  // only when `monitor` is better than ever before
+  bool save_best_only = false;  // only when `monitor` is better than ever before; NaN never is
   std::string mode = "auto";
   int64_t save_freq = 0;                          // steps; 0: at the end of each epoch
   std::map<std::string, std::string> files = {};  // saved beside the model: SaveOptions::files

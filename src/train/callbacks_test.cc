@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -110,6 +111,48 @@ TEST(Callbacks, DoWhatKerasDoes) {
     EXPECT_EQ(run.run(callback), test["epochs"].get<size_t>()) << "again, " << test.dump();
   }
   EXPECT_EQ(seen, 31);
+}
+
+// A NaN that comes first would be the best for ever: no number is less than it, and none is more.
+TEST(Callbacks, AFirstValueThatIsNaNIsNotTheBest) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double sign : {1.0, -1.0}) {
+    const std::string mode = sign > 0 ? "min" : "max";
+    const std::vector<double> values{nan, sign * 1, sign * 0.5, sign * 0.6, sign * 0.7, sign * 0.8};
+    Scripted stops(values);
+    EXPECT_EQ(stops.run(EarlyStopping(
+                  {.monitor = "loss", .patience = 2, .mode = mode, .restore_best_weights = true})),
+              5u);
+    EXPECT_EQ(stops.weight(), 2);
+    Scripted slows(values);
+    slows.run(ReduceLROnPlateau({.monitor = "loss", .factor = 0.5, .patience = 2, .mode = mode}));
+    EXPECT_EQ(slows.rates, (std::vector<float>{0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.25f}));
+  }
+  // One NaN and no more: nothing to compare it with.
+  Scripted once({nan, 1, 2, 3});
+  EXPECT_EQ(once.run(EarlyStopping({.monitor = "loss", .patience = 1})), 3u);
+}
+
+// A run of an earlier version may have kept it.
+TEST(Callbacks, ABestThatIsNaNInACheckpointIsNone) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto stopping = EarlyStopping({.monitor = "loss", .patience = 1});
+  struct Loads final : Callback {
+    explicit Loads(std::shared_ptr<Callback> callback) : callback(std::move(callback)) {}
+    void on_train_begin(const Run&) override { callback->load_state(state); }
+    std::shared_ptr<Callback> callback;
+    CallbackState state;
+  };
+  const auto loads = std::make_shared<Loads>(stopping);
+  loads->state.put("early_stopping/wait", 0);
+  loads->state.put("early_stopping/best", nan);
+  Scripted scripted({3, 2, 1});
+  const auto script = LambdaCallback({.on_epoch_begin = [&](int epoch) {
+    scripted.loss.assign(full({}, scripted.values[static_cast<size_t>(epoch)]));
+  }});
+  EXPECT_EQ(scripted.model.fit(scripted.x, scripted.x, {.epochs = 3, .callbacks = {script, stopping, loads}})
+                .size(),
+            3u);
 }
 
 std::string text_of_file(const std::string& path) {

@@ -44,7 +44,7 @@ class Stopping final : public DecidingCallback {
     if (improves) {
       best_ = value;
       if (monitor_.improves(value, options_.baseline)) wait_ = 0;
-    } else if (wait_ >= options_.patience) {
+    } else if (wait_ >= options_.patience && epoch > 0) {  // one epoch, as a first NaN, says nothing
       model().stop_training();
     }
   }

@@ -77,6 +77,15 @@ TEST(ModelCheckpoint, SavesTheBestOnly) {
   EXPECT_EQ(scripted.weight_in("most"), 20);
 }
 
+TEST(ModelCheckpoint, AFirstValueThatIsNaNIsNotTheBest) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::string mode : {"min", "max"}) {
+    ModelCheckpointScripted scripted("nan_first_" + mode);
+    scripted.run({.path = "{epoch}", .monitor = "loss", .save_best_only = true, .mode = mode}, {nan, 2, nan});
+    EXPECT_EQ(scripted.files(), Names{"2"});
+  }
+}
+
 TEST(ModelCheckpoint, SavesEveryFewSteps) {
   ModelCheckpointScripted scripted("steps");
   scripted.run({.path = "{epoch}.{batch}", .save_freq = 2}, {1, 1});

@@ -48,7 +48,8 @@ void Monitor::require(const Callback::Run& run) const {
 }
 
 bool Monitor::improves(double value, const std::optional<double>& reference) const {
-  if (!reference) return true;
+  if (std::isnan(value)) return false;
+  if (!reference || std::isnan(*reference)) return true;
   return *maximise_ ? value - min_delta_ > *reference : value + min_delta_ < *reference;
 }
 

@@ -17,7 +17,7 @@ class Monitor {
   // name does not say which way is better.
   void require(const Callback::Run& run) const;
   double value(const Logs& logs) const { return logs.at(name_); }
-  // Whether `value` is better by more than min_delta; anything is better than nothing.
+  // Whether `value` is better by more than min_delta; any number is better than none, NaN is never better.
   bool improves(double value, const std::optional<double>& reference) const;
 
  private:
