@@ -56,7 +56,9 @@ struct FilesOptions {
   int64_t shards = 1;
 };
 struct ShuffleOptions {
-  std::optional<uint64_t> seed = {};  // none: follows set_seed()
+  // None: follows set_seed(), and the place of the shuffle among the steps, so that two of them, as in two
+  // inputs of zip() or concatenate(), have two orders.
+  std::optional<uint64_t> seed = {};
   bool reshuffle_each_iteration = true;
 };
 

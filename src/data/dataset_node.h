@@ -80,6 +80,12 @@ class DatasetNode {
   // The nodes on the longest way to a source.
   int64_t depth() const { return depth_; }
   Location at() const { return at_; }
+  // Of input `i` of several: shuffles without seeds in two of them have orders of their own.
+  DatasetPass pass_of_input(const DatasetPass& pass, size_t i) const {
+    if (i == 0) return pass;
+    const uint64_t here = hash_combine(pass.seed, static_cast<uint64_t>(depth_));
+    return {hash_combine(here, i), pass.number, pass.seeks};
+  }
   uint64_t next_iteration() const { return iterations_.fetch_add(1, std::memory_order_relaxed); }
 
  protected:

@@ -158,7 +158,7 @@ class ConcatenateNode final : public DatasetNode {
   ConcatenateNode(DatasetNodePtr first, DatasetNodePtr second, Location at)
       : DatasetNode({first.get(), second.get()}, at), first_(std::move(first)), second_(std::move(second)) {}
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
-    return std::make_unique<Concatenate>(first_->iterate(pass), second_->iterate(pass));
+    return std::make_unique<Concatenate>(first_->iterate(pass), second_->iterate(pass_of_input(pass, 1)));
   }
   int64_t cardinality() const override {
     const int64_t a = first_->cardinality(), b = second_->cardinality();

@@ -45,6 +45,75 @@ TEST(DatasetShuffle, EveryPermutationIsAsLikelyAsAnyOther) {
   }
 }
 
+// What the branches of one dataset have, side by side: their own numbers, element after element.
+std::vector<std::vector<int32_t>> branches(const Dataset& dataset, uint64_t iteration = 0) {
+  std::vector<std::vector<int32_t>> out;
+  for (const PlainElement& element : all_of(dataset, iteration)) {
+    out.resize(element.size());
+    for (size_t i = 0; i < element.size(); ++i) out[i].push_back(element[i].values[0]);
+  }
+  return out;
+}
+
+// Of 40 rows two orders are equal once in 40! times.
+TEST(DatasetShuffle, BranchesWithoutSeedsHaveOrdersOfTheirOwn) {
+  const auto all_differ = [](const std::vector<std::vector<int32_t>>& orders) {
+    return std::set(orders.begin(), orders.end()).size() == orders.size();
+  };
+  for (const bool kept_as_numbers : {true, false}) {
+    const auto one = [&] { return (kept_as_numbers ? dataset_shuffle_rows(40) : made(40)).shuffle(40); };
+    const Dataset same = one();
+    const Dataset pipelines[] = {
+        Dataset::zip({one(), one()}),
+        Dataset::zip({same, same}),
+        Dataset::zip({Dataset::zip({one(), one()}), Dataset::zip({one(), one(), one()}), one()}),
+        Dataset::zip({one().map([](const Tensor& x) { return x; }), one().prefetch(2), one().batch(1)}),
+    };
+    for (const Dataset& pipeline : pipelines) {
+      SCOPED_TRACE(to_string(pipeline));
+      set_seed(1);
+      const auto first = branches(pipeline);
+      EXPECT_TRUE(all_differ(first));
+      for (const std::vector<int32_t>& each : first)
+        EXPECT_EQ(std::set(each.begin(), each.end()).size(), 40u) << "each row once";
+      EXPECT_EQ(branches(pipeline), first) << "iteration 0 again";
+      EXPECT_NE(branches(pipeline, 1), first);
+      set_seed(2);
+      EXPECT_NE(branches(pipeline), first);
+      set_seed(1);
+      EXPECT_EQ(branches(pipeline), first);
+    }
+    // One behind the other: three passes over the rows.
+    for (const Dataset& joined : {one().concatenate(one()).concatenate(one()),
+                                  one().concatenate(one().concatenate(one())), one().repeat(3)}) {
+      const std::vector<int32_t> all = order(joined);
+      ASSERT_EQ(all.size(), 120u);
+      EXPECT_TRUE(all_differ({{all.begin(), all.begin() + 40},
+                              {all.begin() + 40, all.begin() + 80},
+                              {all.begin() + 80, all.end()}}))
+          << to_string(joined);
+    }
+    // Equal datasets go alike, and equal seeds are equal orders.
+    EXPECT_EQ(branches(Dataset::zip({one(), one()})), branches(Dataset::zip({one(), one()})));
+    const auto seeded = [&] { return dataset_shuffle_rows(40).shuffle(40, {.seed = 7}); };
+    const auto alike = branches(Dataset::zip({seeded(), seeded()}));
+    EXPECT_EQ(alike[0], alike[1]);
+  }
+  set_seed(0);
+}
+
+TEST(DatasetShuffle, BranchesGoOnWhereTheyWereSaved) {
+  const auto shuffled = [] { return made(30).shuffle(12); };
+  const Dataset data =
+      Dataset::zip({shuffled(), shuffled()}).concatenate(Dataset::zip({shuffled(), shuffled()}));
+  DatasetIterator first(data, 3);
+  rest_of(first, 41);
+  const DatasetState state = first.save();
+  DatasetIterator second(data, 0);
+  second.restore(state);
+  EXPECT_EQ(rest_of(second), rest_of(first));
+}
+
 TEST(DatasetShuffle, RowNumbersAndElementsAreShuffledAlike) {
   for (const int64_t size : {1, 3, 50, 1000})
     EXPECT_EQ(order(dataset_shuffle_rows(100).shuffle(size, {.seed = 2})),

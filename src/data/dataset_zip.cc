@@ -47,7 +47,8 @@ class ZipNode final : public DatasetNode {
       : DatasetNode(pointers(inputs), at), inputs_(std::move(inputs)) {}
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     std::vector<ElementIteratorPtr> iterators;
-    for (const DatasetNodePtr& input : inputs_) iterators.push_back(input->iterate(pass));
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      iterators.push_back(inputs_[i]->iterate(pass_of_input(pass, i)));
     return std::make_unique<Zip>(std::move(iterators));
   }
   int64_t cardinality() const override {
