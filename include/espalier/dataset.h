@@ -192,14 +192,17 @@ struct SourceState {
   bool operator==(const SourceState&) const = default;
 };
 
-// Where an iterator is. The first three say it all; where sources or files are among its steps, the others
-// let it go on there without reading what is before.
+// Where an iterator is. The first three say it all; where sources or files are among its steps, the next two
+// let it go on there without reading what is before; the last one says of which dataset it is.
 struct DatasetState {
   uint64_t seed = 0;       // of shuffles that were given none
   uint64_t iteration = 0;  // the number of the iterator
   int64_t elements = 0;    // that the caller has seen, whatever was fetched ahead
   std::vector<int64_t> steps = {};
   std::vector<SourceState> sources = {};
+  // Of the steps with their numbers, the number and types of rows in memory and the seeds of shuffles; 0 is
+  // not known, as in states that an earlier version saved, and fits any dataset.
+  uint64_t layout = 0;
   bool operator==(const DatasetState&) const = default;
 };
 
@@ -222,9 +225,10 @@ class DatasetIterator {
   // of repeat() are jumped over, map() does not compute what is passed. Generators are gone through up to
   // there, and so is everything for a state that holds only the first three numbers, as it was saved before
   // there were sources. A state of another reader's shards will do if it has those of this one. Raises
-  // ValueError[dataset.restore] when there are fewer elements, for a state of another dataset, and of a
-  // source that is cut into another number of shards; and what sources raise. Then the iterator stays where
-  // it was.
+  // ValueError[dataset.restore] when there are fewer elements, for a state of another dataset, that is, of
+  // other steps, numbers or seeds (DatasetState::layout; prefetch() and what functions do are not looked at),
+  // and of a source that is cut into another number of shards; and what sources raise. Then the iterator
+  // stays where it was.
   void restore(const DatasetState& state, Location at = Location::here());
 
  private:

@@ -17,6 +17,7 @@ DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location
     order_varies_ = order_varies_ || input->order_varies_;
     count_varies_ = count_varies_ || input->count_varies_;
     seeks_ = seeks_ || input->seeks_;
+    layout_ = inputs.size() == 1 ? input->layout_ : hash_combine(layout_, input->layout_);
   }
   if (nodes_ > kMost)
     throw UnsupportedError("dataset.depth",
@@ -30,6 +31,13 @@ DatasetNodePtr DatasetNode::read_shards(int64_t, const std::vector<int64_t>&) co
                    cat("in ", text(), " the elements of shards are mixed, or have no shards"),
                    "call read_shards() behind from_source(), from_files() or from_tensor_slices(), or map(), "
                    "prefetch() and repeat() of them");
+}
+
+void DatasetNode::require_layout(const DatasetState& state) const {
+  if (state.layout == 0 || state.layout == layout()) return;
+  throw ValueError("dataset.restore",
+                   cat("the state is of a dataset of other steps, rows or seeds than ", text()),
+                   "restore it into the dataset that it was saved of");
 }
 
 int64_t ElementIterator::skip(int64_t count) {
@@ -151,6 +159,7 @@ std::optional<Tensors> DatasetIterator::next(Location at) {
 DatasetState DatasetIterator::save(Location at) const {
   const CallScope scope(at);
   DatasetState out = inside_->now;
+  out.layout = inside_->node->layout();
   if (!inside_->node->seeks() || inside_->error) return out;
   const EagerScope eager;
   DatasetCursor cursor;
@@ -166,6 +175,7 @@ void DatasetIterator::restore(const DatasetState& state, Location at) {
   if (state.elements < 0)
     throw ValueError("dataset.restore",
                      cat("the number of elements must not be negative, got ", state.elements));
+  inside_->node->require_layout(state);
   auto restored =
       std::make_unique<Inside>(inside_->node, DatasetState{state.seed, state.iteration, state.elements});
   if (!state.steps.empty() || !state.sources.empty()) {

@@ -122,6 +122,7 @@ class BatchNode final : public DatasetStep {
         pads_(pads),
         join_(std::move(join)) {
     if (size < 1) throw ValueError(cat(name, ".size"), cat("size must be positive, got ", size));
+    mark(name, {size, drop_remainder});
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override;
   int64_t cardinality() const override {

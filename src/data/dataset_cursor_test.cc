@@ -75,6 +75,68 @@ TEST(DatasetCursor, JumpsOverWhatNeedNotBeMade) {
   EXPECT_EQ(made, 0);
 }
 
+TEST(DatasetCursor, AStateOfAnotherDatasetIsRefused) {
+  const auto rows = [](int64_t count) { return Dataset::from_tensor_slices(counting({count})); };
+  const auto same = [](const Tensor& x) { return x; };
+  // Each differs from each other one in a step, or in what a step is told.
+  const Dataset datasets[] = {
+      rows(10).shuffle(3),
+      rows(12).shuffle(3),
+      rows(12).shuffle(7),
+      rows(12).shuffle(7, {.seed = 1}),
+      rows(12).shuffle(7, {.seed = 2}),
+      rows(12).shuffle(7, {.seed = 0}),
+      rows(12).shuffle(7, {.reshuffle_each_iteration = false}),
+      rows(12),
+      Dataset::from_tensor_slices(counting({12, 1})),
+      rows(12).map(same),
+      rows(12).filter([](const Tensor& x) { return x >= 0; }),
+      rows(12).batch(2),
+      rows(12).batch(2, {.drop_remainder = true}),
+      rows(12).padded_batch(2),
+      rows(12).take(9),
+      rows(12).skip(9),
+      rows(12).shard(3, 0),
+      rows(12).shard(3, 1),
+      rows(12).repeat(2),
+      rows(12).repeat(),
+      rows(12).enumerate(),
+      rows(12).enumerate(9),
+      rows(12).concatenate(rows(10)),
+      rows(10).concatenate(rows(12)),
+      Dataset::zip({rows(12), rows(10)}),
+      Dataset::zip({rows(10), rows(12)}),
+      Dataset::zip({rows(12)}),
+      Dataset::from_generator(
+          []() -> ElementSource { return [] { return std::optional(Tensors{Tensor::scalar(1)}); }; }),
+  };
+  for (const Dataset& saved : datasets) {
+    DatasetIterator from(saved, 0);
+    from.next();
+    const DatasetState state = from.save();
+    for (const Dataset& other : datasets) {
+      DatasetIterator to(other, 0);
+      to.next();
+      const DatasetState before = to.save();
+      EXPECT_EQ(rule_of([&] { to.restore(state); }), &saved == &other ? "nothing" : "dataset.restore")
+          << to_string(saved) << " into " << to_string(other);
+      if (&saved != &other) {
+        EXPECT_EQ(to.save(), before) << "it stays where it was";
+      }
+    }
+  }
+  // How far it is read ahead decides no element, and states of earlier versions do not say which they are of.
+  DatasetIterator from(rows(12).shuffle(7).batch(2), 0), to(rows(12).shuffle(7).prefetch(3).batch(2), 0);
+  from.next();
+  DatasetState state = from.save();
+  to.restore(state);
+  EXPECT_EQ(rest_of(to), rest_of(from));
+  state.layout = 0;
+  DatasetIterator other(rows(10), 0);
+  other.restore(state);
+  EXPECT_EQ(other.next()->at(0).item<int32_t>(), 1);
+}
+
 TEST(DatasetCursor, AStateBehindTheEndIsRefused) {
   const Dataset data = Dataset::from_tensor_slices(counting({10})).batch(3);
   DatasetIterator iterator(data, 0);

@@ -8,6 +8,7 @@ class FilterNode final : public DatasetStep {
   FilterNode(DatasetNodePtr input, TensorFunction predicate, Location at)
       : DatasetStep(std::move(input), at), predicate_(std::move(predicate)) {
     if (this->input().order_varies()) vary_count();
+    mark("filter");
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override;
   int64_t cardinality() const override {

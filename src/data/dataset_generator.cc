@@ -38,6 +38,7 @@ class GeneratorNode final : public DatasetNode {
   GeneratorNode(std::function<ElementSource()> make, Location at)
       : DatasetNode({}, at), make_(std::move(make)) {
     require(static_cast<bool>(make_));
+    mark("from_generator");
   }
   ElementIteratorPtr iterate(const DatasetPass&) const override {
     ElementSource source = make_();

@@ -106,6 +106,7 @@ class MapNode final : public DatasetStep {
       : DatasetStep(std::move(input), at), function_(std::move(function)), calls_(calls) {
     if (calls < 1)
       throw ValueError("map.num_parallel_calls", cat("num_parallel_calls must be positive, got ", calls));
+    mark("map");
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     if (calls_ == 1) return std::make_unique<Map>(input().iterate(pass), function_, at());

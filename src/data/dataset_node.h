@@ -79,6 +79,11 @@ class DatasetNode {
   bool seeks() const { return seeks_; }
   // The nodes on the longest way to a source.
   int64_t depth() const { return depth_; }
+  // A hash of the steps, their numbers and the seeds of shuffles: what a saved place is a place in. Neither
+  // prefetch() nor which shards are read is part of it; not 0.
+  uint64_t layout() const { return layout_ ? layout_ : 1; }
+  // Raises ValueError[dataset.restore] for a state that says another one.
+  void require_layout(const DatasetState& state) const;
   Location at() const { return at_; }
   // Of input `i` of several: shuffles without seeds in two of them have orders of their own.
   DatasetPass pass_of_input(const DatasetPass& pass, size_t i) const {
@@ -92,9 +97,15 @@ class DatasetNode {
   void vary_order() { order_varies_ = true; }
   void vary_count() { count_varies_ = true; }
   void make_seekable() { seeks_ = true; }
+  // Says which step it is, for layout().
+  void mark(std::string_view step, std::initializer_list<int64_t> numbers = {}) {
+    layout_ = hash_combine(layout_, hash_text(step));
+    for (const int64_t number : numbers) layout_ = hash_combine(layout_, static_cast<uint64_t>(number));
+  }
 
  private:
   bool order_varies_ = false, count_varies_ = false, seeks_ = false;
+  uint64_t layout_ = 0;
   int64_t depth_ = 1, nodes_ = 1;  // of all ways to the sources
   Location at_;
   mutable std::atomic<uint64_t> iterations_{0};

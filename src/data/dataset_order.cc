@@ -42,6 +42,7 @@ class TakeNode final : public DatasetStep {
   TakeNode(DatasetNodePtr input, int64_t count, Location at)
       : DatasetStep(std::move(input), at), count_(count) {
     require_not_negative("take", count);
+    mark("take", {count});
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Take>(input().iterate(pass), count_);
@@ -95,6 +96,7 @@ class SkipNode final : public DatasetStep {
   SkipNode(DatasetNodePtr input, int64_t count, Location at)
       : DatasetStep(std::move(input), at), count_(count) {
     require_not_negative("skip", count);
+    mark("skip", {count});
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Stride>(input().iterate(pass), count_, 1);
@@ -116,6 +118,7 @@ class ShardNode final : public DatasetStep {
     if (count < 1) throw ValueError("shard.count", cat("there must be at least one shard, got ", count));
     if (index < 0 || index >= count)
       throw ValueError("shard.index", cat("shard ", index, " is outside of [0, ", count, ")"));
+    mark("shard", {count, index});
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Stride>(input().iterate(pass), index_, count_);
@@ -156,7 +159,9 @@ class Concatenate final : public ElementIterator {
 class ConcatenateNode final : public DatasetNode {
  public:
   ConcatenateNode(DatasetNodePtr first, DatasetNodePtr second, Location at)
-      : DatasetNode({first.get(), second.get()}, at), first_(std::move(first)), second_(std::move(second)) {}
+      : DatasetNode({first.get(), second.get()}, at), first_(std::move(first)), second_(std::move(second)) {
+    mark("concatenate");
+  }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Concatenate>(first_->iterate(pass), second_->iterate(pass_of_input(pass, 1)));
   }

@@ -86,6 +86,7 @@ class RepeatNode final : public DatasetStep {
       : DatasetStep(std::move(input), at), count_(count) {
     if (count < Dataset::kInfinite)
       throw ValueError("repeat.count", cat("count must not be negative, or kInfinite, got ", count));
+    mark("repeat", {count});
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Repeat>(input(), pass, count_);

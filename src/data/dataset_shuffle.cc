@@ -181,6 +181,8 @@ class ShuffleNode final : public DatasetStep {
       : DatasetStep(std::move(input), at), size_(size), options_(options) {
     if (size < 1) throw ValueError("shuffle.buffer_size", cat("buffer_size must be positive, got ", size));
     if (options.reshuffle_each_iteration) vary_order();
+    mark("shuffle", {size, options.reshuffle_each_iteration, options.seed.has_value(),
+                     static_cast<int64_t>(options.seed.value_or(0))});
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     // Another order for each shuffle of a dataset.

@@ -35,6 +35,8 @@ SlicesNode::SlicesNode(Tensors arrays, Location at) : DatasetNode({}, at), array
   rows_ = common_rows("from_tensor_slices.rows", arrays_);
   check_element(arrays_, "from_tensor_slices");
   row_types_ = row_types(arrays_);
+  mark("from_tensor_slices", {rows_});
+  mark(types_text(row_types_));
 }
 
 SlicesNode::SlicesNode(const SlicesNode& all, int64_t shards, const std::vector<int64_t>& owned)
@@ -44,6 +46,9 @@ SlicesNode::SlicesNode(const SlicesNode& all, int64_t shards, const std::vector<
       shards_(shards),
       owned_(owned) {
   for (const int64_t shard : owned) rows_ += all.rows_ > shard ? (all.rows_ - shard - 1) / shards + 1 : 0;
+  mark("from_tensor_slices", {all.rows_});
+  mark(types_text(row_types_));
+  for (const int64_t shard : owned) mark("shard", {shards, shard});
 }
 
 DatasetNodePtr SlicesNode::read_shards(int64_t count, const std::vector<int64_t>& owned) const {

@@ -246,6 +246,7 @@ SourceNode::SourceNode(OpenSource open, SourceFormat format, std::vector<int64_t
     : DatasetNode({}, at), open_(std::move(open)), format_(std::move(format)), owned_(std::move(owned)) {
   if (!open_) throw ValueError(cat(format_.name, ".function"), "the function is empty");
   make_seekable();
+  mark(format_.name);
 }
 
 ElementIteratorPtr SourceNode::iterate(const DatasetPass& pass) const {

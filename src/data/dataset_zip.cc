@@ -44,7 +44,9 @@ std::vector<const DatasetNode*> pointers(const std::vector<DatasetNodePtr>& inpu
 class ZipNode final : public DatasetNode {
  public:
   ZipNode(std::vector<DatasetNodePtr> inputs, Location at)
-      : DatasetNode(pointers(inputs), at), inputs_(std::move(inputs)) {}
+      : DatasetNode(pointers(inputs), at), inputs_(std::move(inputs)) {
+    mark("zip", {std::ssize(inputs_)});
+  }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     std::vector<ElementIteratorPtr> iterators;
     for (size_t i = 0; i < inputs_.size(); ++i)
@@ -106,7 +108,9 @@ class Enumerate final : public ElementIterator {
 class EnumerateNode final : public DatasetStep {
  public:
   EnumerateNode(DatasetNodePtr input, int64_t start, Location at)
-      : DatasetStep(std::move(input), at), start_(start) {}
+      : DatasetStep(std::move(input), at), start_(start) {
+    mark("enumerate", {start});
+  }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Enumerate>(input().iterate(pass), start_);
   }

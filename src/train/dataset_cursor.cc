@@ -73,6 +73,7 @@ DataCursor cursor_of(const DatasetState& state) {
   DataCursor out{{{"seed", state.seed},
                   {"iteration", state.iteration},
                   {"elements", static_cast<uint64_t>(state.elements)}}};
+  if (state.layout) out.numbers["layout"] = state.layout;
   if (!state.steps.empty()) out.numbers["steps"] = state.steps.size();
   for (size_t i = 0; i < state.steps.size(); ++i)
     out.numbers[step_name(i)] = static_cast<uint64_t>(state.steps[i]);
@@ -92,6 +93,7 @@ DatasetState state_of(const DataCursor& cursor) {
   CursorFields fields(cursor);
   DatasetState out{fields.number("seed"), fields.number("iteration"),
                    static_cast<int64_t>(fields.number("elements"))};
+  if (cursor.numbers.contains("layout")) out.layout = fields.number("layout");
   const uint64_t steps = fields.count("steps");
   for (uint64_t i = 0; i < steps; ++i) out.steps.push_back(static_cast<int64_t>(fields.number(step_name(i))));
   const uint64_t sources = fields.count("sources");

@@ -7,8 +7,8 @@
 namespace espalier {
 
 DataCursor cursor_of(const DatasetState& state);
-// Raises FormatError[checkpoint.cursor] for what is no such place. One without those of steps and sources, as
-// it was before there were sources, is read as well.
+// Raises FormatError[checkpoint.cursor] for what is no such place. One without those of steps and sources, or
+// without its layout, as earlier versions saved it, is read as well.
 DatasetState state_of(const DataCursor& cursor);
 
 }  // namespace espalier

@@ -27,8 +27,10 @@ class WholeReader final : public BatchReader {
 
 class SharedReader final : public BatchReader {
  public:
-  SharedReader(ShardedBatches dataset, uint64_t seed, uint64_t iteration, StepArguments& arguments)
-      : batches_(std::move(dataset), seed, iteration, readers_of(arguments.format().shares.replicas)),
+  SharedReader(DatasetNodePtr whole, ShardedBatches dataset, uint64_t seed, uint64_t iteration,
+               StepArguments& arguments)
+      : whole_(std::move(whole)),
+        batches_(std::move(dataset), seed, iteration, readers_of(arguments.format().shares.replicas)),
         arguments_(arguments) {}
   std::span<const Tensor> next() override {
     std::optional<SharedBatches::Part> part = batches_.next();
@@ -39,10 +41,18 @@ class SharedReader final : public BatchReader {
   }
   std::span<const int64_t> rows_of_shards() const override { return part_.of_shards; }
   std::span<const int64_t> places() const override { return part_.places; }
-  DatasetState save() const override { return batches_.save(); }
-  void restore(const DatasetState& state) override { batches_.restore(state); }
+  DatasetState save() const override {
+    DatasetState out = batches_.save();
+    out.layout = whole_->layout();
+    return out;
+  }
+  void restore(const DatasetState& state) override {
+    whole_->require_layout(state);
+    batches_.restore(state);
+  }
 
  private:
+  DatasetNodePtr whole_;
   SharedBatches batches_;
   StepArguments& arguments_;
   SharedBatches::Part part_;
@@ -64,7 +74,8 @@ std::unique_ptr<BatchReader> batch_reader(const Dataset& dataset, uint64_t itera
                          shares.logical_shards, " logical shards"),
                      cat("set logical_shards to ", shards));
   const uint64_t seed = DatasetIterator(dataset, iteration).save().seed;
-  return std::make_unique<SharedReader>(std::move(*parts), seed, iteration, arguments);
+  return std::make_unique<SharedReader>(DatasetNode::of(dataset), std::move(*parts), seed, iteration,
+                                        arguments);
 }
 
 }  // namespace espalier
