@@ -81,7 +81,9 @@ struct CallbackState {
   std::string text(const std::string& name) const;
 };
 
-// Sees a training run. All hooks default to nothing. Those that come with Espalier: callbacks.h.
+// Sees a training run. All hooks default to nothing. Those that come with Espalier: callbacks.h. A hook may
+// call predict, evaluate, train_on_batch and fit of the model: their losses and metrics are their own, and
+// those of the run go on behind them, as does the run where such a fit is stopped.
 class Callback {
  public:
   virtual ~Callback() = default;

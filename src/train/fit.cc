@@ -11,6 +11,7 @@
 #include "train/counted_rows.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
+#include "train/own_sums.h"
 #include "train/rows_meet.h"
 #include "train/step.h"
 
@@ -117,6 +118,7 @@ std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const Fit
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
   const RunScope here(training->host());
+  const Training::OwnSums sums(*training, shared_->stop, run_this);
   const FitRows rows(x, y, options);
   const Training::Validation validation = training->validation(rows.validation, options, shared_->ids);
   const Tensor weights = rows.training.weighted ? rows.training.arrays.back() : Tensor();
@@ -132,6 +134,7 @@ std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, 
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
   const RunScope here(training->host());
+  const Training::OwnSums sums(*training, shared_->stop, run_this);
   IdsCheck ids(shared_->ids, "fit.ids", kOfBatch);
   const auto passes =
       training_batches(batches, options, input_names().size(), training->outputs.size(),
@@ -190,6 +193,7 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("train_on_batch.compile");
   const RunScope here(training->host());
+  const Training::OwnSums sums(*training, shared_->stop, run_this);
   const Rows rows = rows_of("train_on_batch", x, y, sample_weight);
   const Tensor weights = rows.weighted ? rows.arrays.back() : Tensor();
   training->take_labels("train_on_batch.labels", y, weights);
@@ -226,6 +230,7 @@ Logs Model::evaluate(const TensorList& x, const TensorList& y, const EvaluateOpt
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
   const RunScope here(training->host());
+  const Training::OwnSums sums(*training, shared_->stop, run_this);
   if (options.weighted)
     throw ValueError("evaluate.weighted", "rows in memory have their weights in sample_weight");
   const Rows rows = rows_of("evaluate", x, y, options.sample_weight);
@@ -244,6 +249,7 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
   const RunScope here(training->host());
+  const Training::OwnSums sums(*training, shared_->stop, run_this);
   if (options.sample_weight.defined()) refuse_beside_dataset("evaluate");
   IdsCheck ids(shared_->ids, "evaluate.ids", kOfBatch);
   DatasetBatches all(batches, {.verb = "evaluate",

@@ -53,6 +53,11 @@ void LateValues::take(const std::vector<Variable>& variables) {
   packed_ = pack_->call({});
 }
 
+void LateValues::put_back(Taken taken) {
+  packed_.clear();
+  if (are_equal(taken.variables, variables_)) packed_ = std::move(taken.packed);
+}
+
 LateValues::Sight::Sight(LateValues& values) {
   if (!values.taken()) return;
   scope_.emplace();

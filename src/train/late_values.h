@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "espalier/function.h"
@@ -20,6 +21,15 @@ class LateValues {
   void take(const std::vector<Variable>& variables);
   bool taken() const { return !packed_.empty(); }
   void forget() { packed_.clear(); }
+
+  // What was taken of which variables, for another that uses them meanwhile.
+  struct Taken {
+    std::vector<Variable> variables;
+    std::vector<Tensor> packed;
+  };
+  Taken take_away() { return {variables_, std::exchange(packed_, {})}; }
+  // As if nothing had been taken since; where the variables are others by now, as if nothing had been before.
+  void put_back(Taken taken);
 
   // While it lives, the variables have, for this thread's read(), the values that were taken last; nothing
   // else where none were. One download a dtype.

@@ -31,6 +31,8 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   static Model* model() { return now_; }
+  // Whether it runs within another call, as in a hook of fit.
+  bool within() const { return before_ != nullptr; }
   // REQUIRES: `x` are the first arguments of the trace, if there is one.
   static Tensors apply(std::span<const Tensor> x) {
     const IdsCheck::Applied inputs;
@@ -160,7 +162,8 @@ struct Model::Training {
   bool loss_is_finite() const;
   // Brings `logs`, which logs() made, up to date.
   void refresh(Logs& logs) const;
-  // What those are made of.
+  // What those are made of: sums over rows, and with them the loss scale.
+  std::vector<Variable> sums_of_rows() const;
   std::vector<Variable> logged() const;
   // The same for steps of training, with "loss_scale" where there is one.
   Logs training_logs() const;
@@ -187,6 +190,8 @@ struct Model::Training {
   Validation validation(const Rows& rows, const FitOptions& options, KnownIds& ids);
   // Loss and metrics over these batches.
   Logs test(StepBatches& batches);
+
+  class OwnSums;  // train/own_sums.h
 
   struct Output : OutputOptions {
     Output(OutputOptions options, bool one_of_several);

@@ -270,7 +270,7 @@ void Model::Training::bring_variables(const Model& model) const {
   }
 }
 
-std::vector<Variable> Model::Training::logged() const {
+std::vector<Variable> Model::Training::sums_of_rows() const {
   std::vector<Variable> out = loss.variables();
   const auto add = [&](const std::vector<Variable>& more) {
     out.insert(out.end(), more.begin(), more.end());
@@ -279,7 +279,12 @@ std::vector<Variable> Model::Training::logged() const {
     for (const auto& [log, mean] : output.mean_loss) add(mean.variables());
     for (const Metric& metric : output.metrics) add(metric.rule()->variables());
   }
-  if (scaling) add(scaling->variables());
+  return out;
+}
+
+std::vector<Variable> Model::Training::logged() const {
+  std::vector<Variable> out = sums_of_rows();
+  if (scaling) std::ranges::copy(scaling->variables(), std::back_inserter(out));
   return out;
 }
 
