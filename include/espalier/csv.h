@@ -26,6 +26,8 @@ struct CsvOptions {
   std::vector<std::string> expected = {};
   // Names of the columns, as many as there are; a header's own are then passed over.
   std::vector<std::string> names = {};
+  // Of somebody who goes on to read the bytes: nothing is said of those that are no UTF-8.
+  bool as_written = false;
 };
 
 // How a table writes its numbers, where not plainly.
@@ -54,9 +56,11 @@ struct CsvChange {
 // Cells follow RFC 4180: lines end in \n or \r\n; a cell in quotes may hold delimiters, line ends and doubled
 // quotes. Besides: blanks around cells are no part of them, a byte order mark is skipped, and so are empty
 // lines at the end and, in a table of two columns or more, everywhere; UTF-16, with its byte order mark or
-// known by its NUL bytes, is read as such, other text that is not UTF-8 is taken for Windows-1252. A first
-// line "sep=;" names the delimiter, as Excel writes it, and is no row. An empty name is column_<number, from
-// 1>, and so are all names of a table without header; a name that stood before gets a number: x, x_2.
+// known by its NUL bytes, is read as such. Of other text in which bytes are no UTF-8 these are U+FFFD, and
+// notes() name their lines; where they outnumber its characters of several bytes it is taken for
+// Windows-1252. A first line "sep=;" names the delimiter, as Excel writes it, and is no row. An empty name is
+// column_<number, from 1>, and so are all names of a table without header; a name that stood before gets a
+// number: x, x_2.
 //
 // Unless CsvHeader::kNo says that every line is a row, a title is passed over, one to five lines of one cell
 // over lines of several cells that agree; and so is an empty last column without a name, where every line

@@ -29,20 +29,52 @@ bool may_delimit(char delimiter) {
   return byte < 0x80 && !alphanumeric && (byte == 0 || !std::strchr("\"\r\n.+-", delimiter));
 }
 
-// UTF-8 without a mark at the beginning, whose last character ends the only line end at the end.
-void normalise(std::string& text, char delimiter) {
+// "line 7", "lines 7, 9, 12 and more": of these bytes.
+std::string lines_of(std::string_view text, const std::vector<size_t>& places, size_t all) {
+  constexpr size_t kNamed = 3;
+  std::vector<int64_t> lines;
+  for (const size_t place : places) {
+    const int64_t line = line_of(text, place);
+    if (lines.empty() || lines.back() != line) lines.push_back(line);
+  }
+  const bool more = lines.size() > kNamed || places.size() < all;
+  std::string out = lines.size() == 1 && !more ? "line " : "lines ";
+  for (size_t i = 0; i < std::min(kNamed, lines.size()); ++i) out += cat(i ? ", " : "", lines[i]);
+  return out + (more ? " and more" : "");
+}
+
+// A text that is not UTF-8 as such. Where its characters are no fewer than its broken bytes, it is UTF-8 into
+// which something else was pasted; the pairs of other codes look like characters less often.
+std::string decode(std::string& text) {
+  const Utf8Survey found = survey_utf8(text);
+  const std::string bytes = found.broken == 1 ? "1 byte is" : cat(found.broken, " bytes are");
+  std::string note;
+  if (found.characters >= found.broken) {
+    note = cat(bytes, " no UTF-8, in ", lines_of(text, found.places, found.broken),
+               ", and read as \"\xef\xbf\xbd\"");
+    text = mended_utf8(text);
+  } else {
+    if (found.characters > 0)
+      note = cat(bytes, " no UTF-8, and ", found.characters,
+                 found.characters == 1 ? " character" : " characters", " would be: taken for Windows-1252");
+    text = utf8_of_windows1252(text);
+  }
+  if (text.size() > kMostCsvBytes)
+    throw FormatError("csv.size",
+                      cat("the text has ", text.size(), " bytes as UTF-8, more than ", kMostCsvBytes));
+  return note;
+}
+
+// UTF-8 without a mark at the beginning, whose last character ends the only line end at the end. What is to
+// be told of it, or "".
+std::string normalise(std::string& text, char delimiter) {
   if (text.size() > kMostCsvBytes)
     throw FormatError("csv.size", cat("the text has ", text.size(), " bytes, more than ", kMostCsvBytes));
   if (const size_t nul = text.find('\0'); nul != text.npos) {
     throw FormatError("csv.nul", cat("line ", line_of(text, nul), ": a NUL byte, which no text has"),
                       "save the table as CSV in UTF-8");
   }
-  if (!is_utf8(text)) {
-    text = utf8_of_windows1252(text);
-    if (text.size() > kMostCsvBytes)
-      throw FormatError("csv.size",
-                        cat("the text has ", text.size(), " bytes as UTF-8, more than ", kMostCsvBytes));
-  }
+  std::string note = is_utf8(text) ? "" : decode(text);
   if (text.starts_with(kMark)) text.erase(0, kMark.size());
   const size_t last = text.find_last_not_of(delimiter == ' ' ? "\r\n" : " \r\n");
   if (last == text.npos) throw FormatError("csv.empty", "line 1: no rows, nothing but blanks");
@@ -54,6 +86,7 @@ void normalise(std::string& text, char delimiter) {
   if (alone != first.npos && alone + 1 < first.size() && first.find('"') == first.npos)
     throw FormatError("csv.line_end", "line 1: lines that end in carriage returns alone",
                       "tr '\\r' '\\n' < FILE");
+  return note;
 }
 
 // The character that a first line "sep=;" names, or 0, and the bytes of that line without its end.
@@ -338,7 +371,8 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   CsvTable table;
   const auto [named, size] = separator_line(text);
   const char given = options.delimiter ? options.delimiter : named;
-  normalise(text, given);
+  if (std::string note = normalise(text, given); !note.empty() && !options.as_written)
+    table.notes_.push_back(std::move(note));
   table.delimiter_ = given ? given : guess_delimiter(text);
   const bool strict = options.header == CsvHeader::kNo;
   const size_t title = named || strict ? 0 : title_size(text, table.delimiter_);

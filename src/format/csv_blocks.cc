@@ -87,7 +87,9 @@ CsvBlocks::CsvBlocks(std::unique_ptr<ByteSource> source, const CsvOptions& optio
 
 // Names and where the rows begin, as the whole parser finds them.
 void CsvBlocks::begin(CsvBlock& first, const CsvOptions& options) {
-  const CsvTable head = parse_csv(first.text, options);
+  CsvOptions as_written = options;
+  as_written.as_written = true;
+  const CsvTable head = parse_csv(first.text, as_written);
   names_ = head.names();
   notes_ = head.notes();
   had_header_ = head.had_header();

@@ -262,6 +262,35 @@ TEST(Csv, OtherTextIsWindows1252) {
   EXPECT_EQ(parsed("\xe2\x82\xac\xf0\x9f\x8c\xb3")[0][0], "\xe2\x82\xac\xf0\x9f\x8c\xb3");
 }
 
+// One byte of another code, as from a line that was pasted, says nothing of the others.
+TEST(Csv, AStrayByteIsMarkedAndTheOthersAreUtf8) {
+  const std::string text = "city,v\nK\xc3\xb6ln,1\nZ\xc3\xbcrich,2\nBern,3\nK\xf6ln,4\n";
+  const CsvTable table = parse_csv(text);
+  EXPECT_EQ(table.cell(0, 0), "K\xc3\xb6ln");
+  EXPECT_EQ(table.cell(1, 0), "Z\xc3\xbcrich");
+  EXPECT_EQ(table.cell(3, 0), "K\xef\xbf\xbdln");
+  EXPECT_EQ(table.notes(),
+            (std::vector<std::string>{"1 byte is no UTF-8, in line 5, and read as \"\xef\xbf\xbd\""}));
+  // Of four in three lines, the first half of a character of three bytes.
+  const CsvTable four = parse_csv("a,\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\n\xe2\x82,1\n2,\xfc\n3,x\n4,\xfc\n");
+  EXPECT_EQ(four.cell(1, 1), "\xef\xbf\xbd");
+  EXPECT_EQ(
+      four.notes(),
+      (std::vector<std::string>{"4 bytes are no UTF-8, in lines 2, 3, 5, and read as \"\xef\xbf\xbd\""}));
+  // Nothing else is U+FFFD: what was UTF-8 comes back.
+  EXPECT_EQ(parse_csv("\xc3\xb6,1\n").notes(), std::vector<std::string>());
+}
+
+TEST(Csv, Windows1252IsTakenWhereItsBytesOutnumberCharacters) {
+  const CsvTable table = parse_csv("x,v\nSpa\xdf\x94,1\nK\xf6ln,2\nZ\xfcrich,3\n");
+  EXPECT_EQ(table.cell(0, 0), "Spa\xc3\x9f\xe2\x80\x9d");
+  EXPECT_EQ(table.cell(1, 0), "K\xc3\xb6ln");
+  EXPECT_EQ(
+      table.notes(),
+      (std::vector<std::string>{"2 bytes are no UTF-8, and 1 character would be: taken for Windows-1252"}));
+  EXPECT_EQ(parse_csv("x,v\nK\xf6ln,2\n").notes(), std::vector<std::string>()) << "there is no doubt";
+}
+
 TEST(Csv, CellsAreReplacedAndAllElseStays) {
   const std::string text =
       "A title\n\nname,age,note\nann,7,\"two\nlines\"\n\n ben , 8 ,\"say \"\"x\"\"\"\ncal,9,z\n";

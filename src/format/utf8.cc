@@ -83,6 +83,29 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+Utf8Survey survey_utf8(std::string_view text) {
+  constexpr size_t kPlaces = 64;
+  Utf8Survey out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = character_size(text.substr(at));
+    out.characters += size > 1;
+    if (size == 0 && out.broken++ < kPlaces) out.places.push_back(at);
+    at += std::max<size_t>(size, 1);
+  }
+  return out;
+}
+
+std::string mended_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = character_size(text.substr(at));
+    out += size == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(at, size);
+    at += std::max<size_t>(size, 1);
+  }
+  return out;
+}
+
 std::string utf8_of_windows1252(std::string_view bytes) {
   constexpr uint16_t kHigh[32] = {0x20ac, 0x81,   0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
                                   0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8d,   0x017d, 0x8f,
