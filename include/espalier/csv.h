@@ -26,7 +26,8 @@ struct CsvOptions {
   std::vector<std::string> expected = {};
   // Names of the columns, as many as there are; a header's own are then passed over.
   std::vector<std::string> names = {};
-  // Of somebody who goes on to read the bytes: nothing is said of those that are no UTF-8.
+  // Of somebody who goes on to read the lines: those that repeat the names count as rows, and nothing is said
+  // of bytes that are no UTF-8.
   bool as_written = false;
 };
 
@@ -110,6 +111,8 @@ class CsvTable {
   bool last_is_empty() const;
   void guess_numbers();
   void guess_header(const std::vector<std::string>& expected);
+  bool begins_with_units() const;
+  void pass_over_rows(Cells& cells, bool as_written);
   void name_columns(const std::vector<std::string>& given);
   void note_repeated(const std::vector<std::string>& wanted);
 

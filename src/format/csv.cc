@@ -383,7 +383,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   cells->text = std::move(text);
   table.stride_ = table.columns_ = cells->index.columns;
   table.rows_ = static_cast<int64_t>(cells->index.count) / table.columns_;
-  table.cells_ = std::move(cells);
+  table.cells_ = cells;
   const bool trailing = !strict && table.last_is_empty();
   table.columns_ -= trailing;
   table.guess_numbers();
@@ -403,6 +403,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   } else {
     table.columns_ = table.stride_;
   }
+  table.pass_over_rows(*cells, options.as_written);
   table.name_columns(options.names);
   return table;
 }
