@@ -13,12 +13,25 @@
 #include "espalier/ops.h"
 #include "espalier/source.h"
 #include "ir/device.h"
+#include "ir/dispatch.h"
 #include "ir/sink.h"
+#include "ops/reducer.h"
 
 namespace espalier {
 namespace {
 
 thread_local std::shared_ptr<Replicas> innermost_replicas;
+
+template <class T>
+void sum_of_ranks(std::byte* to, const std::byte* const* from, int ranks, size_t count) {
+  auto* const out = reinterpret_cast<T*>(to);
+  const auto* const* const in = reinterpret_cast<const T* const*>(from);
+  for (size_t i = 0; i < count; ++i) {
+    T sum = in[0][i];
+    for (int rank = 1; rank < ranks; ++rank) sum = combine<Reducer::kSum>(sum, in[rank][i]);
+    out[i] = sum;
+  }
+}
 
 }  // namespace
 
@@ -215,25 +228,38 @@ std::vector<std::vector<Tensor>> Replicas::run_rows(const TracedFunction& functi
   return out;
 }
 
+std::vector<std::string> Replicas::texts_of_workers(std::string_view name, std::string own) const {
+  const uint64_t size = own.size();
+  std::vector<uint64_t> sizes(static_cast<size_t>(workers()));
+  all_gather(name, std::as_bytes(std::span(&size, 1)), reinterpret_cast<std::byte*>(sizes.data()));
+  // In rooms of the size of the largest.
+  const size_t room = std::ranges::max(sizes);
+  own.resize(room);
+  std::string all(room * sizes.size(), '\0');
+  all_gather(name, std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
+  std::vector<std::string> out;
+  for (size_t i = 0; i < sizes.size(); ++i) out.push_back(all.substr(i * room, sizes[i]));
+  return out;
+}
+
+Tensor Replicas::sum_of_workers(const Tensor& own) const {
+  const TensorType& type = own.type();
+  const std::string text = cat(type, " sum");
+  Collective what{.kind = Collective::Kind::kAllReduce,
+                  .name = "sum",
+                  .type = text,
+                  .element = size_of(type.dtype),
+                  .count = static_cast<size_t>(type.elements())};
+  visit_dtype(type.dtype, [&](auto tag) { what.reduce = sum_of_ranks<typename decltype(tag)::type>; });
+  Communicator& communicator = *communicators_[0];
+  const std::shared_ptr<std::byte[]> place = communicator.allocate(type.bytes());
+  if (type.bytes()) std::memcpy(place.get(), own.bytes(), type.bytes());
+  run_collective(communicator, what, place.get(), nullptr, contexts_[0]->pool);
+  return make_concrete(Literal::copy(type, place.get()));
+}
+
 std::vector<Tensor> Replicas::of_all(const std::vector<Tensor>& own) const {
   if (workers() == 1) return own;
-  // Types first, then elements: both in rooms of the size of the largest.
-  const auto sizes_of = [&](std::string_view name, const std::string& mine) {
-    const uint64_t size = mine.size();
-    std::vector<uint64_t> out(static_cast<size_t>(workers()));
-    all_gather(name, std::as_bytes(std::span(&size, 1)), reinterpret_cast<std::byte*>(out.data()));
-    return out;
-  };
-  const auto texts_of = [&](std::string_view name, std::string mine) {
-    const std::vector<uint64_t> sizes = sizes_of(name, mine);
-    const size_t room = std::ranges::max(sizes);
-    mine.resize(room);
-    std::string all(room * sizes.size(), '\0');
-    all_gather(name, std::as_bytes(std::span(mine)), reinterpret_cast<std::byte*>(all.data()));
-    std::vector<std::string> out;
-    for (size_t i = 0; i < sizes.size(); ++i) out.push_back(all.substr(i * room, sizes[i]));
-    return out;
-  };
   if (own.size() > 1) {
     std::vector<Tensor> out(own.size() * static_cast<size_t>(workers()));
     for (size_t i = 0; i < own.size(); ++i) {
@@ -245,9 +271,9 @@ std::vector<Tensor> Replicas::of_all(const std::vector<Tensor>& own) const {
   const Literal& mine = own.at(0).node()->dense();
   std::string type(1, static_cast<char>(mine.type().dtype));
   for (const int64_t size : mine.type().shape) type.append(reinterpret_cast<const char*>(&size), sizeof size);
-  const std::vector<std::string> types = texts_of("types", type);
+  const std::vector<std::string> types = texts_of_workers("types", type);
   const std::vector<std::string> values =
-      texts_of("values", std::string(reinterpret_cast<const char*>(mine.raw()), mine.raw_bytes()));
+      texts_of_workers("values", std::string(reinterpret_cast<const char*>(mine.raw()), mine.raw_bytes()));
   std::vector<Tensor> out;
   for (size_t i = 0; i < types.size(); ++i) {
     TensorType of{static_cast<DType>(types[i][0]), {}};

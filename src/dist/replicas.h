@@ -113,6 +113,11 @@ class Replicas {
                                             std::span<const Tensor> rows) const;
   // One value of each replica, of any type each; in the order of ranks. `own`: of those of this process.
   std::vector<Tensor> of_all(const std::vector<Tensor>& own) const;
+  // One text of each worker.
+  std::vector<std::string> texts_of_workers(std::string_view name, std::string own) const;
+  // The sum of what workers give, of one type on all of them, in the order of ranks. Twice its bytes travel,
+  // and not the world's.
+  Tensor sum_of_workers(const Tensor& own) const;
   // Which of so many rows are a rank's: from the first to behind the last.
   std::pair<int64_t, int64_t> rows_of(int64_t count, int rank) const;
   // Whether variables are compared at all, behind the last step of a run at least; whether they are behind

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "base/hash.h"
 #include "comm/control_end.h"
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
@@ -28,6 +29,29 @@ void require_mean(DType dtype) {
   if (!is_float(dtype))
     throw DTypeError("strategy.mean", cat("the mean of replicas is of floating-point values, got ", dtype),
                      "convert(x, DType::kF32), or ReduceOp::kSum");
+}
+
+constexpr std::string_view kNoAxis = "there is no axis ";
+
+// Of several workers: `types` become those of all where they differ. Gives the sum of their counts.
+double add_up_workers(const Replicas& replicas, std::vector<std::string>& types, double count) {
+  std::string text;
+  for (const std::string& type : types) text += cat(type, "\n");
+  struct Own {
+    uint64_t types;
+    double count;
+  } const own{hash_bytes(text.data(), text.size(), 0), count};
+  std::vector<Own> all(static_cast<size_t>(replicas.workers()));
+  replicas.all_gather("values", std::as_bytes(std::span(&own, 1)), reinterpret_cast<std::byte*>(all.data()));
+  double out = 0;
+  for (const Own& theirs : all) out += theirs.count;
+  if (std::ranges::all_of(all, [&](const Own& theirs) { return theirs.types == own.types; })) return out;
+  types.clear();
+  for (const std::string& theirs : replicas.texts_of_workers("types", text)) {
+    for (size_t begin = 0, end = 0; (end = theirs.find('\n', begin)) != theirs.npos; begin = end + 1)
+      types.push_back(theirs.substr(begin, end - begin));
+  }
+  return out;
 }
 
 // What sums and means are made in, and rounded once: in 16 bits a sum overflows where its mean does not.
@@ -80,28 +104,35 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
   const CallScope scope(at);
   require_values(*replicas_, values);
   if (op == ReduceOp::kMean && !values.values.empty()) require_mean(values.values[0].dtype());
-  const std::vector<Tensor> all = replicas_->of_all(values.values);
-  double count = axis ? 0 : static_cast<double>(all.size());
+  double count = 0;
   Tensor sum;
-  std::vector<TensorType> types;
-  for (const Tensor& value : all) {
-    TensorType& type = types.emplace_back(value.type());
+  std::vector<std::string> types;  // of what is added up, or what is wrong
+  for (const Tensor& value : values.values) {
+    TensorType type = value.type();
     Tensor own = widened(value);
-    if (axis) {
-      const int64_t rank = static_cast<int64_t>(value.rank()), at_axis = *axis < 0 ? *axis + rank : *axis;
-      if (at_axis < 0 || at_axis >= rank)
-        throw ShapeError("strategy.axis", cat("there is no axis ", *axis, " of ", value.type()));
-      count += static_cast<double>(value.size(static_cast<size_t>(at_axis)));
-      type.shape.erase(static_cast<size_t>(at_axis));
-      own = reduce_sum(own, {at_axis});
+    const auto rank = static_cast<int64_t>(value.rank());
+    const int64_t along = axis ? *axis < 0 ? *axis + rank : *axis : 0;
+    if (axis && (along < 0 || along >= rank)) {
+      types.push_back(cat(kNoAxis, *axis, " of ", type));
+      continue;
     }
+    if (axis) {
+      type.shape.erase(static_cast<size_t>(along));
+      own = reduce_sum(own, {along});
+    }
+    count += axis ? static_cast<double>(value.size(static_cast<size_t>(along))) : 1;
+    types.push_back(to_string(type));
+    if (types.back() == types[0]) sum = sum.defined() ? sum + own : own;
+  }
+  if (replicas_->workers() > 1) count = add_up_workers(*replicas_, types, count);
+  for (const std::string& type : types) {
+    if (type.starts_with(kNoAxis)) throw ShapeError("strategy.axis", type);
     if (type != types[0])
       throw ShapeError("strategy.values", cat("replicas have values of two types: ", types[0], " and ", type),
                        axis ? "" : "reduce along an axis, or gather");
-    sum = sum.defined() ? sum + own : own;
   }
-  const DType dtype = types[0].dtype;
-  return convert(op == ReduceOp::kSum ? sum : sum / std::max(count, 1.0), dtype);
+  if (replicas_->workers() > 1) sum = replicas_->sum_of_workers(sum);
+  return convert(op == ReduceOp::kSum ? sum : sum / std::max(count, 1.0), values.values[0].dtype());
 }
 
 DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {dataset, replicas_}; }

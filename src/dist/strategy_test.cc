@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "comm/forwarding.h"
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
 
@@ -185,6 +186,64 @@ TEST(Strategy, MeansOfSixteenBitsAreMadeInThirtyTwo) {
     check(strategy::Mirrored({.devices = world}));
     on_each_worker(world, check);
   }
+}
+
+// Counts what a rank has to do with, of sums twice what it gives, and of what is gathered that of all.
+class CountedBytes final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  uint64_t start(const Collective& what, std::byte* data, std::byte* out) override {
+    bytes += what.count * what.element *
+             (what.kind == Collective::Kind::kAllReduce ? 2 : static_cast<size_t>(world()));
+    return of_.start(what, data, out);
+  }
+  size_t bytes = 0;
+};
+
+TEST(Strategy, ASumOfLargeValuesIsNotGathered) {
+  constexpr int kWorld = 6;
+  constexpr int64_t kElements = 1 << 16;
+  const auto ranks = local_communicators(kWorld);
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    threads.emplace_back([&, i] {
+      CountedBytes counted(*ranks[i]);
+      const RunContext context({.threads = 1, .communicator = &counted});
+      const RunScope scope(context);
+      const strategy::MultiWorkerMirrored workers;
+      const auto bytes_of = [&](ReduceOp op, DType dtype, std::optional<int64_t> axis, double expected) {
+        counted.bytes = 0;
+        const Tensor sum =
+            workers.reduce(op, {{full({2, kElements}, static_cast<double>(i + 1), dtype)}}, axis);
+        EXPECT_EQ(sum.dtype(), dtype);
+        const auto values = reshape(convert(sum, DType::kF64), {sum.type().elements()}).to_vector<double>();
+        EXPECT_EQ(values, std::vector<double>(values.size(), expected));
+        return counted.bytes;
+      };
+      constexpr size_t kSmall = 4096;
+      // 1 + 2 + ... + 6 = 21.
+      EXPECT_LE(bytes_of(ReduceOp::kSum, DType::kF32, {}, 21), 2 * 2 * 4 * kElements + kSmall);
+      EXPECT_LE(bytes_of(ReduceOp::kMean, DType::kF32, {}, 3.5), 2 * 2 * 4 * kElements + kSmall);
+      EXPECT_LE(bytes_of(ReduceOp::kSum, DType::kI64, {}, 21), 2 * 2 * 8 * kElements + kSmall);
+      // In f32.
+      EXPECT_LE(bytes_of(ReduceOp::kMean, DType::kBF16, {}, 3.5), 2 * 2 * 4 * kElements + kSmall);
+      // Two rows of each, added up before.
+      EXPECT_LE(bytes_of(ReduceOp::kSum, DType::kF32, 0, 42), 2 * 4 * kElements + kSmall);
+      EXPECT_LE(bytes_of(ReduceOp::kMean, DType::kF32, 0, 3.5), 2 * 4 * kElements + kSmall);
+    });
+  }
+}
+
+// One of them has no such axis, or another type: all are told, and go on.
+TEST(Strategy, WorkersOfOtherTypesAreRefusedAlike) {
+  on_each_worker(3, [](const Strategy& workers) {
+    const bool odd = workers.worker() == 1;
+    EXPECT_EQ(rule_of([&] { workers.reduce(ReduceOp::kSum, {{odd ? full({}, 1) : full({2}, 1)}}, 0); }),
+              "strategy.axis");
+    EXPECT_EQ(rule_of([&] { workers.reduce(ReduceOp::kSum, {{odd ? full({3}, 1) : full({2}, 1)}}); }),
+              "strategy.values");
+    EXPECT_EQ(workers.reduce(ReduceOp::kSum, {{full({}, 2)}}).item<float>(), 6);
+  });
 }
 
 // A collective in a loop begins and ends once a round.

@@ -50,18 +50,11 @@ void TrainedAlike::require(int64_t step) {
 }
 
 void TrainedAlike::require_same_variables(int64_t step) const {
-  const std::string mine = lines_of_paths(trained_());
-  const std::vector<uint8_t> bytes(mine.begin(), mine.end());
   std::map<std::string, std::vector<int>> trained_on;
   int rank = 0;
-  for (const Tensor& theirs : replicas_.of_all({Tensor::of(bytes)})) {
-    std::string path;
-    for (const uint8_t byte : theirs.data<uint8_t>()) {
-      if (byte != '\n')
-        path += static_cast<char>(byte);
-      else
-        trained_on[std::exchange(path, {})].push_back(rank);
-    }
+  for (const std::string& theirs : replicas_.texts_of_workers("trained", lines_of_paths(trained_()))) {
+    for (size_t begin = 0, end = 0; (end = theirs.find('\n', begin)) != theirs.npos; begin = end + 1)
+      trained_on[theirs.substr(begin, end - begin)].push_back(rank);
     ++rank;
   }
   std::string first;
