@@ -77,10 +77,11 @@ Rewrite combine_replicas(const CombineOptions& options) {
               header.add(name, step.result(name), observed.how.combination);
           }
           header.exchange();
+          Observation as_first;
+          as_first.combination = Combination::kEqual;
           for (NamedTensor& result : step.results) {
             if (is_loss_sum(result.name)) result.value = header.combined(result.name);
-            if (is_equal_result(result.name))
-              result.value = header.combined({.combination = Combination::kEqual}, {result.name})[0];
+            if (is_equal_result(result.name)) result.value = header.combined(as_first, {result.name})[0];
           }
           const auto place_of = [&](const std::string& name) -> Tensor& {
             return std::ranges::find(step.results, name, &NamedTensor::name)->value;

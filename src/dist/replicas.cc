@@ -24,12 +24,13 @@ thread_local std::shared_ptr<Replicas> innermost_replicas;
 
 template <class T>
 void sum_of_ranks(std::byte* to, const std::byte* const* from, int ranks, size_t count) {
+  using Sum = Accumulator<Reducer::kSum, T>;
   auto* const out = reinterpret_cast<T*>(to);
   const auto* const* const in = reinterpret_cast<const T* const*>(from);
   for (size_t i = 0; i < count; ++i) {
-    T sum = in[0][i];
-    for (int rank = 1; rank < ranks; ++rank) sum = combine<Reducer::kSum>(sum, in[rank][i]);
-    out[i] = sum;
+    auto sum = static_cast<Sum>(in[0][i]);
+    for (int rank = 1; rank < ranks; ++rank) sum = combine<Reducer::kSum>(sum, static_cast<Sum>(in[rank][i]));
+    out[i] = static_cast<T>(sum);
   }
 }
 

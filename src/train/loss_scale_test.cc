@@ -154,46 +154,43 @@ TEST_F(LossScales, SumsOverRowsOverflowNoSooner) {
   }
 }
 
-// The largest scale, a power of two, under which the first step is not skipped.
-double largest_scale_of(int64_t rows, const Tensor& weights, int shards, int accumulates,
-                        const Strategy* strategy) {
-  std::optional<Strategy::Scope> scope;
-  if (strategy) scope.emplace(strategy->replicas());
-  const Tensor x = random_normal({rows, 4}, static_cast<uint64_t>(rows), 0),
-               y = matmul(x, random_normal({4, 2}, 2, 0));
-  double out = 0;
-  for (double scale = 1 << 10; scale <= 1 << 24; scale *= 2) {
+// Whether the first step is not skipped.
+struct ScaledStep {
+  int64_t rows;
+  double weight = 1;
+  int shards = 0, accumulates = 1;
+  const Strategy* strategy = nullptr;
+  bool fits(double scale) const {
+    std::optional<Strategy::Scope> scope;
+    if (strategy) scope.emplace(strategy->replicas());
+    const Tensor x = random_normal({rows, 4}, 1, 0), y = matmul(x, random_normal({4, 2}, 2, 0));
     set_seed(3);
     Sequential model{Dense({.units = 8, .activation = "tanh"}), Dense({.units = 2})};
     model.compile({.optimizer = SGD{.gradient_accumulation_steps = accumulates},
                    .loss = MeanSquaredError(),
                    .logical_shards = shards,
                    .loss_scale = LossScale{.initial = scale, .growth_steps = 1000}});
-    FitOptions options{.epochs = 1, .batch_size = rows};
-    if (weights.defined()) options.sample_weight = weights;
-    if (model.fit(x, y, options)[0].at("loss_scale") == scale) out = scale;
+    const FitOptions options{.epochs = 1, .batch_size = rows, .sample_weight = full({rows}, weight)};
+    return model.fit(x, y, options)[0].at("loss_scale") == scale;
   }
-  return out;
-}
+};
 
 // Each part of a batch by the rows of all, and what they weigh: also where parts are of other sizes.
 TEST_F(LossScales, WhatFitsOnOneDeviceFitsOnReplicasAndShards) {
+  const strategy::Mirrored two({.devices = 2}), three({.devices = 3});
   for (const char* const policy : {"mixed_float16", "float16"}) {
     set_dtype_policy(policy);
-    const strategy::Mirrored two({.devices = 2}), three({.devices = 3});
-    for (const int64_t rows : {5, 7, 9, 17}) {
-      for (const bool weighs : {false, true}) {
-        SCOPED_TRACE(std::string(policy) + ", " + std::to_string(rows) +
-                     (weighs ? " rows that weigh 10" : " rows"));
-        const Tensor weights = weighs ? full({rows}, 10) : Tensor();
-        const double one = largest_scale_of(rows, weights, 0, 1, nullptr);
-        EXPECT_GT(one, 0);
-        EXPECT_LT(one, 1 << 24);
-        EXPECT_GE(largest_scale_of(rows, weights, 0, 1, &two), one);
-        EXPECT_GE(largest_scale_of(rows, weights, 0, 1, &three), one);
-        EXPECT_GE(largest_scale_of(rows, weights, 3, 1, nullptr), one);
-        EXPECT_GE(largest_scale_of(rows, weights, 0, 2, nullptr), one);
-      }
+    for (const auto& [rows, weight] : {std::pair<int64_t, double>{5, 1}, {7, 1}, {9, 1}, {7, 10}}) {
+      SCOPED_TRACE(std::string(policy) + ", " + std::to_string(rows) + " rows of weight " +
+                   std::to_string(weight));
+      double scale = 1 << 22;
+      while (scale > 1 && !ScaledStep{rows, weight}.fits(scale)) scale /= 2;
+      EXPECT_GT(scale, 1);
+      EXPECT_LT(scale, 1 << 22);
+      EXPECT_TRUE((ScaledStep{rows, weight, 0, 1, &two}.fits(scale)));
+      EXPECT_TRUE((ScaledStep{rows, weight, 0, 1, &three}.fits(scale)));
+      EXPECT_TRUE((ScaledStep{rows, weight, 3}.fits(scale)));
+      EXPECT_TRUE((ScaledStep{rows, weight, 0, 2}.fits(scale)));
     }
   }
 }

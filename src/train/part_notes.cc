@@ -55,9 +55,10 @@ bool loss_rows_meet(const Loss& loss, const TensorType& labels, const TensorType
   try {
     Shape of_labels = labels.shape, of_outputs = outputs.shape;
     of_labels[0] = of_outputs[0] = kRows;
-    // Two kinds of rows by turns: 0, 1, 0, 1.
-    const Tensor kinds = Tensor::of<float>({0, 1, 0, 1});
-    const Tensor y = convert(broadcast_in_dim(kinds, of_labels, {0}), labels.dtype);
+    const auto labels_of = [&](std::initializer_list<float> kinds) {
+      return convert(broadcast_in_dim(Tensor::of<float>(kinds), of_labels, {0}), labels.dtype);
+    };
+    const Tensor y = labels_of({0, 1, 0, 1}), other_labels = labels_of({0, 0, 0, 1});
     const auto drawn = [&](int seed) {
       return convert(random_uniform(of_outputs, seed, 0, 0.1, 0.9, DType::kF32), outputs.dtype);
     };
@@ -70,10 +71,11 @@ bool loss_rows_meet(const Loss& loss, const TensorType& labels, const TensorType
       return slice(rows, start, limit);
     };
     const Tensor x = drawn(1), others = concatenate({between(x, 0, 1), between(drawn(2), 1, kRows)}, 0);
-    const auto loss_of_first = [&](const Tensor& given) {
-      return convert(loss.of_rows(y, given), DType::kF32).data<float>()[0];
+    const auto loss_of_first = [&](const Tensor& of, const Tensor& given) {
+      return convert(loss.of_rows(of, given), DType::kF32).data<float>()[0];
     };
-    return loss_of_first(x) != loss_of_first(others);
+    const float alone = loss_of_first(y, x);
+    return alone != loss_of_first(y, others) || alone != loss_of_first(other_labels, x);
   } catch (const std::exception&) {
     return false;
   }
