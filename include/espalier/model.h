@@ -248,22 +248,24 @@ class Model : public Layer {
   // Trains on rows of x and y (equal first axes); y has one tensor for each output, in the order of
   // output_names(), whatever the order of ModelOptions::outputs. Loss and metrics of each
   // epoch, "val_" ones where validation data is given. The row order of every epoch follows from seed()
-  // alone. A row of weight 0 is not there, whatever it holds: a row that counts stands in its place. A loss
-  // that becomes NaN or infinite ends nothing, as in Keras: the logs say it, ConsoleProgress says from which
-  // step on, TerminateOnNaN (callbacks.h) ends the run there, and ModelOptions::check_numerics says where it
-  // began. Raises
-  // ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
-  // ValueError[fit.epochs], [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0,
-  // ValueError[fit.validation] when validation_x or validation_y is missing or validation_split leaves no
-  // rows on either side, [fit.validation_sample_weight] for weights without those rows or that do not fit,
-  // ValueError[fit.labels] for a class number that the outputs have no place for, for a label outside of [0,
-  // 1] where the loss takes shares, and for another number of tensors than compile() knows outputs of,
-  // [fit.ids] for an input's id that an Embedding has no row for, [fit.validation_labels] and
-  // [fit.validation_ids] for those of the validation data,
-  // ValueError[fit.outputs] when the model gives another number, ValueError[fit.sample_weight] and
-  // [fit.class_weight] for weights that do not fit and for the weight of a class that the outputs have no
-  // place for, StateError[fit.variable] when the model reads a trainable variable that is not one of its own,
-  // [fit.trainable] when all that it could train is frozen, and for one that cannot be trained.
+  // alone. A row of weight 0 is not there, whatever it holds: a row that counts stands in its place. A batch
+  // of such rows alone makes no step: no weight, moment, average, decay, loss scale, random number or
+  // iteration of a schedule changes, nor does it count for gradient accumulation; hooks are called. (Keras'
+  // optimizers step by momentum and penalties there.) A loss that becomes NaN or infinite ends nothing, as in
+  // Keras: the logs say it, ConsoleProgress says from which step on, TerminateOnNaN (callbacks.h) ends the
+  // run there, and ModelOptions::check_numerics says where it began. Raises ShapeError[fit.rows],
+  // StateError[fit.compile], ValueError[fit.batch_size] for less than 1, ValueError[fit.epochs],
+  // [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0, ValueError[fit.validation] when
+  // validation_x or validation_y is missing or validation_split leaves no rows on either side,
+  // [fit.validation_sample_weight] for weights without those rows or that do not fit, ValueError[fit.labels]
+  // for a class number that the outputs have no place for, for a label outside of [0, 1] where the loss takes
+  // shares, and for another number of tensors than compile() knows outputs of, [fit.ids] for an input's id
+  // that an Embedding has no row for, [fit.validation_labels] and [fit.validation_ids] for those of the
+  // validation data, ValueError[fit.outputs] when the model gives another number,
+  // ValueError[fit.sample_weight] and [fit.class_weight] for weights that do not fit and for the weight of a
+  // class that the outputs have no place for, StateError[fit.variable] when the model reads a trainable
+  // variable that is not one of its own, [fit.trainable] when all that it could train is frozen, and for one
+  // that cannot be trained.
   std::vector<Logs> fit(const TensorList& x, const TensorList& y, const FitOptions& options = {},
                         Location at = Location::here());
   // Trains on the elements of a dataset, which are batches: the tensors of x, those of y, one for each
@@ -290,8 +292,8 @@ class Model : public Layer {
                         Location at = Location::here());
   // Ends the run of fit() after this batch, or this epoch, with the hooks that belong to its end.
   void stop_training();
-  // One step on these rows, as a step of fit: its loss and metrics. Raises as fit does, under
-  // "train_on_batch".
+  // One step on these rows, as a step of fit, none where all weigh 0: its loss and metrics. Raises as fit
+  // does, under "train_on_batch".
   Logs train_on_batch(const TensorList& x, const TensorList& y, const Tensor& sample_weight = {},
                       Location at = Location::here());
   // The program of such a step, as StableHLO text, after `after`: "trace" is the forward pass, then come its

@@ -46,6 +46,14 @@ std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
   return out;
 }
 
+bool some_row_counts(const Tensor& weights) {
+  const Literal& given = weights.node()->literal();
+  const auto* values = reinterpret_cast<const float*>(given.raw());
+  const int64_t rows = given.type().elements();
+  return std::any_of(values, values + (given.is_splat() ? std::min<int64_t>(rows, 1) : rows),
+                     [](float weight) { return weight != 0; });
+}
+
 std::vector<Tensor> where_variables_are(std::span<const Tensor> rows) {
   std::vector<Tensor> out(rows.begin(), rows.end());
   Device* const device = RunContext::current().device;

@@ -20,6 +20,9 @@ struct StepRows {
 std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
                                           std::span<const int64_t> numbers);
 
+// Whether one of these f32[rows] weights is not 0.
+bool some_row_counts(const Tensor& weights);
+
 // On the device of the run's context, if it has one: where eager ops find variables.
 std::vector<Tensor> where_variables_are(std::span<const Tensor> rows);
 

@@ -13,6 +13,7 @@ struct Decisions {
   bool diverged = false;     // the loss of the epoch is no number any more
   bool go = false;           // somebody told a worker to save and go
   bool changed = false;      // a callback changed what is trained, or how fast
+  bool counts = false;       // the next batch has a row that weighs something
   bool operator==(const Decisions&) const = default;
 };
 

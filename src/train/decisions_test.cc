@@ -27,13 +27,13 @@ struct Others final : Communicator {
 
 TEST(Decisions, HoldWhereTheyHoldOnAnyRank) {
   const auto of = [](unsigned bits) {
-    return Decisions{(bits & 1) != 0, (bits & 2) != 0,  (bits & 4) != 0,
-                     (bits & 8) != 0, (bits & 16) != 0, (bits & 32) != 0};
+    return Decisions{(bits & 1) != 0,  (bits & 2) != 0,  (bits & 4) != 0, (bits & 8) != 0,
+                     (bits & 16) != 0, (bits & 32) != 0, (bits & 64) != 0};
   };
   const RunContext alone;
-  for (unsigned mine = 0; mine < 64; ++mine) {
+  for (unsigned mine = 0; mine < 128; ++mine) {
     EXPECT_EQ(agreed(of(mine), alone), of(mine));
-    for (const unsigned theirs : {0U, 1U, 2U, 4U, 8U, 16U, 32U, 63U}) {
+    for (const unsigned theirs : {0U, 1U, 2U, 4U, 8U, 16U, 32U, 64U, 127U}) {
       // What the other rank sends is what agreed() sends for it.
       struct Echo final : Communicator {
         int rank() const override { return 0; }

@@ -203,7 +203,10 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
   Assignments reset;
   training->reset();
-  training->train_step->call(arguments);
+  if (some_row_counts(arguments.back()))
+    training->train_step->call(arguments);
+  else
+    training->train_step->make_variables(arguments);
   reset.keep();
   return training->training_logs();
 }

@@ -14,6 +14,7 @@
 #include "nn/seed.h"
 #include "optim/rule.h"
 #include "train/backup.h"
+#include "train/counted_rows.h"
 #include "train/deciding_callback.h"
 #include "train/decisions.h"
 #include "train/epoch_rows.h"
@@ -209,7 +210,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     backups.restore(variables());
   }
   if (workers) replicas->broadcast(all_variables());
-  bool interrupted = false, shares_untold = replicas && replicas->many();
+  bool interrupted = false, shares_untold = replicas && replicas->many(), made_none = true;
   bool stopped = agreed({.stop = stop}, context).stop;
   for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0, now.rows = {}) {
     if (now.step == 0) {
@@ -219,15 +220,16 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     }
     const Logs not_due;
     Logs logs = training_logs();
+    int64_t steps_made = 0;  // of the epoch, here
     bool finite = true;
     if (workers) late = replicas->lateness();
     while ((steps == 0 || now.step < steps) && !stopped) {
       rank_stage.now(Stage::kInput, steps_of_run + 1);
       const std::span<const Tensor> arguments = batches.next();
-      const bool ends = workers && batches.ends_alike()
-                            ? arguments.empty()
-                            : agreed({.end_of_data = arguments.empty()}, context).end_of_data;
-      if (ends) {
+      const Decisions here{.end_of_data = arguments.empty(),
+                           .counts = !arguments.empty() && some_row_counts(arguments.back())};
+      const Decisions all = workers && batches.ends_alike() ? here : agreed(here, context);
+      if (all.end_of_data) {
         // Rows that another rank has no more of wait for no further step of this epoch.
         if (!arguments.empty()) batches.restore(now.epoch + 1, 0, batches.save());
         break;
@@ -235,9 +237,17 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       const BatchRows batch(arguments, batches.rows_of_shards());
       rank_stage.now(Stage::kStep, steps_of_run + 1);
       if (launched) replicas->begin_step(steps_of_run + 1);
-      on_batch(batches.numbers().size(), batches.examples_per_epoch(),
-               [&] { train_step->call(batch, batches.numbers()); });
+      // Of a batch whose rows each worker has a part of, all of them say it together.
+      const bool counts = batch.of_shards.empty() ? here.counts : all.counts;
+      on_batch(batches.numbers().size(), batches.examples_per_epoch(), [&] {
+        if (counts)
+          train_step->call(batch, batches.numbers());
+        else if (made_none)
+          train_step->make_variables(batch);
+      });
       if (alike) alike->look();
+      made_none = false;
+      steps_made += counts;
       if (ledger) {
         const auto own = batch.of_shards.empty() ? train_step->own_rows(batch.count())
                                                  : std::pair<int64_t, int64_t>(0, batches.places().size());
@@ -293,7 +303,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     late_values.take(logged());
     std::optional<LateValues::Sight> sight(std::in_place, late_values);
     refresh_training(logs);
-    const bool all_skipped = scaling && now.step > 0 && loss.weight.read().item<float>() == 0;
+    const bool all_skipped = scaling && steps_made > 0 && loss.weight.read().item<float>() == 0;
     sight.reset();
     if (all_skipped) {
       // A mean of no step, which a callback must not take for the best one.

@@ -142,7 +142,8 @@ void TrainStep::make_variables(const BatchRows& batch) const {
   }
   const BuildTransaction building;
   const EagerTransaction undone;
-  eager_(where_variables_are(batch.rows), nullptr);
+  const std::optional<StepRows> counted = only_counted_rows(batch.rows, {});
+  eager_(where_variables_are(counted ? counted->arguments : batch.rows), nullptr);
 }
 
 std::shared_ptr<const Graph> TrainStep::graph(std::span<const Tensor> arguments,
