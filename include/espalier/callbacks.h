@@ -1,6 +1,7 @@
 // Callbacks that come with Espalier, by Keras' names and semantics: FitOptions{.callbacks =
 // {EarlyStopping({.patience = 3})}}. They print nothing. A callback that monitors a value raises
-// ValueError[<callback>.monitor] before the first step when the run does not log it.
+// ValueError[<callback>.monitor] before the first step when the run does not log it. An epoch without a loss
+// (Callback::on_epoch_skipped) is none to those that monitor a value, and to TerminateOnNaN.
 #pragma once
 
 #include <functional>

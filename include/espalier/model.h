@@ -114,6 +114,10 @@ class Callback {
   // waited for, that is, by how much it came later than the first to what they do together.
   virtual void on_epoch_waits(int, std::span<const double> /*seconds*/) {}
   virtual void on_epoch_end(int, const Logs&) {}
+  // Instead, of an epoch that has no loss: no row of it counted, as each step was skipped under a loss scale
+  // with a loss that was no finite number, or all rows weigh 0. Its logs are NaN, but for the loss scale and
+  // those of validation rows. Callbacks that watch a value or end the run take it for no epoch.
+  virtual void on_epoch_skipped(int epoch, const Logs& logs) { on_epoch_end(epoch, logs); }
   virtual void on_train_end(const Logs&) {}
   // What it needs to go on, besides its options, for a checkpoint (BackupAndRestore); and back, with all that
   // save_state put there, after on_train_begin.
@@ -144,7 +148,8 @@ struct OutputOptions {
 
 // What a loss is multiplied by before it is differentiated, so that gradients in float16 do not become 0; the
 // optimizer divides by it again. A step whose gradients are not all finite changes nothing but scale and
-// counters: no variable, average, metric or iteration. From Keras' LossScaleOptimizer.
+// counters: no variable, average or iteration. Its rows count in loss and metrics, as in Keras, where their
+// loss is finite. From Keras' LossScaleOptimizer.
 struct LossScale {
   double initial = 32768;
   // Doubled after `growth_steps` finite steps, halved after each other one; else it stays.

@@ -79,6 +79,7 @@ class Placed final : public Callback {
   void on_note(const std::string& note) override { callback_->on_note(note); }
   void on_batch_end(int64_t step, const Logs& logs) override { callback_->on_batch_end(step, logs); }
   void on_epoch_end(int epoch, const Logs& logs) override { callback_->on_epoch_end(epoch, logs); }
+  void on_epoch_skipped(int epoch, const Logs& logs) override { callback_->on_epoch_skipped(epoch, logs); }
   void on_train_end(const Logs& logs) override { callback_->on_train_end(logs); }
   void save_state(CallbackState& state) const override { callback_->save_state(state); }
   void load_state(const CallbackState& state) override { callback_->load_state(state); }

@@ -49,6 +49,7 @@ class EndingProgress final : public Callback {
                stderr);
     model().stop_training();
   }
+  void on_epoch_skipped(int epoch, const Logs& logs) override { progress_->on_epoch_skipped(epoch, logs); }
   void on_train_end(const Logs& logs) override { progress_->on_train_end(logs); }
 
  private:

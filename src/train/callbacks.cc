@@ -14,6 +14,7 @@ class Terminate final : public DecidingCallback {
   std::string name() const override { return "TerminateOnNaN"; }
   void on_batch_end(int64_t, const Logs& logs) override { check(logs); }
   void on_epoch_end(int, const Logs& logs) override { check(logs); }
+  void on_epoch_skipped(int, const Logs&) override {}
 
  private:
   void check(const Logs& logs) {

@@ -208,9 +208,23 @@ Rewrite Model::Training::apply_update() {
         gradients.push_back(found == program.gradients.end() ? Tensor() : step.result(found->second));
       }
       const Tensor skipped = update(gradients, weights, weight, step.result(LossScaling::kOfRows));
-      const Tensor applies = skipped.defined() ? compare(skipped, 0, Comparison::kEQ) : Tensor();
-      for (Inlined::Update& observed : step.updates)
-        observed.variable.assign(if_applied(applies, observed.variable, observed.next));
+      Tensor applies, counts;
+      if (skipped.defined()) {
+        applies = compare(skipped, 0, Comparison::kEQ);
+        FiniteSum loss;
+        loss.add(step.result("loss_sum"));
+        counts = applies | compare(loss.value(), 0, Comparison::kEQ);
+      }
+      // Rows of a step that is skipped have a loss all the same; averages of layers belong to the step.
+      const std::vector<Variable> sums = sums_of_rows();
+      const auto of_rows = [&](const Variable& variable) {
+        return std::ranges::any_of(sums,
+                                   [&](const Variable& sum) { return sum.state() == variable.state(); });
+      };
+      for (Inlined::Update& observed : step.updates) {
+        observed.variable.assign(
+            if_applied(of_rows(observed.variable) ? counts : applies, observed.variable, observed.next));
+      }
       if (skipped.defined()) {
         out.change.added_results = {"skipped"};
         step.results.push_back({"skipped", skipped});
@@ -324,8 +338,9 @@ Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWat
   require_weights(*Running::model(), weights);
   // What overflows under a loss scale is skipped, and no fault.
   if (watch && !scaling) watch->gradients(weights, gradients);
-  observe(rows, found);
   const Tensor skipped = update(gradients, weights, found.sums.weight, of_rows);
+  if (!skipped.defined() || skipped.item<float>() == 0 || std::isfinite(found.sums.sum.item<float>()))
+    observe(rows, found);
   if (watch) watch->updated(Running::model()->variables());
   return skipped;
 }
@@ -368,7 +383,7 @@ void Model::compile(ModelOptions options, Location at) {
                           .trains = trains,
                           .eager = training.options.run_eagerly,
                           .checks = training.options.check_numerics};
-    if (trains && training.scaling) of.of_skipped = training.scaling->variables();
+    if (trains && training.scaling) of.of_skipped = [&training] { return training.logged(); };
     return std::make_unique<TrainStep>(std::move(eager), training.step_program(trains), std::move(of));
   };
   training.train_step = step(true);

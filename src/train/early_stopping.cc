@@ -49,6 +49,8 @@ class Stopping final : public DecidingCallback {
     }
   }
 
+  void on_epoch_skipped(int, const Logs&) override {}
+
   void save_state(CallbackState& state) const override {
     state.put("early_stopping/wait", static_cast<double>(wait_));
     if (best_) state.put("early_stopping/best", *best_);

@@ -281,7 +281,8 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       const bool diverges = asks && finite && !loss_is_finite();
       const bool diverged = workers ? diverges : finite && agreed({.diverged = diverges}, context).diverged;
       finite = finite && !diverged;
-      const bool due = (eighth || diverged) && !callbacks.empty();
+      bool due = (eighth || diverged) && !callbacks.empty();
+      if (due && loss.empty()) due = false;  // of no row so far
       if (due) refresh_training(logs);
       sight.reset();
       rank_stage.now(Stage::kCallback, steps_of_run + 1);
@@ -303,16 +304,20 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     late_values.take(logged());
     std::optional<LateValues::Sight> sight(std::in_place, late_values);
     refresh_training(logs);
-    const bool all_skipped = scaling && steps_made > 0 && loss.weight.read().item<float>() == 0;
+    const bool skipped = now.step > 0 && loss.empty() && (scaling || steps_made == 0);
     sight.reset();
-    if (all_skipped) {
-      // A mean of no step, which a callback must not take for the best one.
+    if (skipped) {
+      // A mean of no row, which a callback must not take for the best one.
       for (auto& [name, value] : logs)
         if (name != "loss_scale") value = std::numeric_limits<double>::quiet_NaN();
-      for (const auto& callback : callbacks)
-        callback->on_note(cat("each step of epoch ", now.epoch + 1,
-                              " was skipped: gradients were no finite numbers, and the loss scale is now ",
-                              shortest(scaling->value())));
+      const std::string why =
+          steps_made == 0
+              ? cat("epoch ", now.epoch + 1, " made no step: all its rows weigh 0")
+              : cat("each step of epoch ", now.epoch + 1,
+                    " was skipped: loss and gradients were no finite numbers, and the loss scale is "
+                    "now ",
+                    shortest(scaling->value()));
+      for (const auto& callback : callbacks) callback->on_note(why);
     }
     if (validation.logs) {
       rank_stage.now(Stage::kEvaluate, steps_of_run);
@@ -330,7 +335,8 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       for (size_t i = 0; i < late.size(); ++i) late[i] = until_now[i] - late[i];
       for (const auto& callback : callbacks) callback->on_epoch_waits(now.epoch, late);
     }
-    for (const auto& callback : callbacks) callback->on_epoch_end(now.epoch, logs);
+    for (const auto& callback : callbacks)
+      skipped ? callback->on_epoch_skipped(now.epoch, logs) : callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));
     const bool saves = !interrupted && backups.due_after_epoch();
     const Decisions end =

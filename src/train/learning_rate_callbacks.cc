@@ -70,6 +70,8 @@ class Plateau final : public DecidingCallback {
     }
   }
 
+  void on_epoch_skipped(int, const Logs&) override {}
+
   void save_state(CallbackState& state) const override {
     state.put("reduce_lr_on_plateau/wait", static_cast<double>(wait_));
     state.put("reduce_lr_on_plateau/cooldown", static_cast<double>(cooldown_));

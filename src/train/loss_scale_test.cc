@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/env.h"
 #include "base/rule_of_test.h"
+#include "base/scratch_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
@@ -208,6 +210,127 @@ TEST_F(LossScales, AnEpochWithoutAStepHasNoLoss) {
   EXPECT_NE(notes[0].find("each step of epoch 1 was skipped"), notes[0].npos) << notes[0];
   EXPECT_EQ(model.fit(x, x, {.batch_size = 2})[0].contains("loss"), true);
   EXPECT_FALSE(std::isnan(model.fit(x, x, {.batch_size = 2})[0].at("loss")));
+}
+
+// The gradients overflow, the loss of the rows does not: it is in the logs, as in Keras, and no callback that
+// watches it sees NaN.
+TEST_F(LossScales, RowsOfSkippedStepsCountInTheLogs) {
+  const Tensor x = random_normal({32, 3}, 1, 0), y = sum(x, 1, true) * 300.f;
+  const strategy::Mirrored two({.devices = 2});
+  struct Case {
+    const char* name;
+    bool eager = false;
+    int64_t accumulates = 1;
+    int shards = 0;
+    const Strategy* strategy = nullptr;
+  };
+  for (const Case& of :
+       {Case{"one"}, Case{"eager", true}, Case{"accumulated", false, 2}, Case{"eager, accumulated", true, 2},
+        Case{"shards", false, 1, 4}, Case{"replicas", false, 1, 0, &two},
+        Case{"shards of replicas", false, 1, 4, &two}}) {
+    SCOPED_TRACE(of.name);
+    set_seed(1);
+    std::optional<Strategy::Scope> scope;
+    if (of.strategy) scope.emplace(of.strategy->replicas());
+    set_dtype_policy("mixed_float16");
+    Sequential model{Dense({.units = 8, .activation = "relu"}), BatchNormalization(),
+                     Dense({.units = 1, .dtype = "float32"})};
+    set_dtype_policy("float32");
+    model.compile({.optimizer = Adam{.gradient_accumulation_steps = of.accumulates},
+                   .loss = MeanSquaredError(),
+                   .metrics = {"mae", "r2_score"},
+                   .run_eagerly = of.eager,
+                   .logical_shards = of.shards,
+                   .loss_scale = LossScale{.initial = std::ldexp(1.0, 60)}});
+    model.predict(x);
+    const Bytes before = saved_bytes(model.variables());
+    std::vector<double> losses;
+    const auto seen = LambdaCallback({.on_batch_end = [&](int64_t, const Logs& logs) {
+      if (logs.contains("loss")) losses.push_back(logs.at("loss"));
+    }});
+    const auto history = model.fit(
+        x, y,
+        {.epochs = 3,
+         .batch_size = 8,
+         .callbacks = {TerminateOnNaN(), seen,
+                       EarlyStopping({.monitor = "loss", .patience = 5, .restore_best_weights = true})}});
+    ASSERT_EQ(history.size(), 3u) << "12 steps halve 2^60 to 2^48: all are skipped";
+    EXPECT_EQ(history.back().at("loss_scale"), std::ldexp(1.0, 48));
+    EXPECT_EQ(saved_bytes(model.variables()), before) << "averages among them";
+    // BatchNormalization takes the statistics of a batch in training: by hand, of each batch.
+    for (const Logs& logs : history) {
+      EXPECT_TRUE(std::isfinite(logs.at("loss")) && std::isfinite(logs.at("mae")) &&
+                  std::isfinite(logs.at("r2_score")));
+      // y is far larger than what the model gives.
+      const double wanted = mean(square(y)).item<float>();
+      EXPECT_NEAR(logs.at("loss"), wanted, 0.05 * wanted);
+    }
+    EXPECT_GT(losses.size(), 2u);
+    for (const double loss : losses) EXPECT_TRUE(std::isfinite(loss) && loss > 0);
+  }
+}
+
+// Of the steps of an epoch one is skipped: the epoch's loss is the mean over the rows of both.
+TEST_F(LossScales, TheLossOfAnEpochIsThatOfAllItsRows) {
+  for (const bool eager : {false, true}) {
+    Sequential model{Dense({.units = 1, .use_bias = false, .kernel_initializer = initializers::Constant(1)})};
+    model.compile({.optimizer = SGD{.learning_rate = 0},
+                   .loss = MeanSquaredError(),
+                   .metrics = {"mae"},
+                   .run_eagerly = eager,
+                   .loss_scale = LossScale{.initial = std::ldexp(1.0, 100)}});
+    // Errors are 1 and 1e18: 2^100 * 2e18 is no f32.
+    const Tensor x = Tensor::of<float>({1, 1e18f}, {2, 1}), y = Tensor::of<float>({0, 0}, {2, 1});
+    const Logs logs = model.fit(x, y, {.batch_size = 1, .shuffle = false})[0];
+    EXPECT_EQ(logs.at("loss_scale"), std::ldexp(1.0, 99));
+    EXPECT_NEAR(logs.at("loss"), 0.5e36, 1e30);
+    EXPECT_NEAR(logs.at("mae"), 0.5e18, 1e12);
+  }
+}
+
+TEST_F(LossScales, AnEpochWithoutALossIsNoneToCallbacks) {
+  Sequential model{Dense({.units = 1, .use_bias = false})};
+  model.compile({.optimizer = SGD{.learning_rate = 1e-3},
+                 .loss = MeanSquaredError(),
+                 .metrics = {},
+                 .loss_scale = LossScale{.initial = 1024}});
+  const Tensor x = full({4, 1}, 1), inf = full({4, 1}, std::numeric_limits<double>::infinity());
+  model.predict(x);
+  const std::string folder = fresh_folder("LossScales-skipped");
+  std::vector<int> ended;
+  std::vector<double> losses;
+  const auto listens = LambdaCallback({
+      .on_batch_end =
+          [&](int64_t, const Logs& logs) {
+            if (logs.contains("loss")) losses.push_back(logs.at("loss"));
+          },
+      .on_epoch_end = [&](int epoch, const Logs&) { ended.push_back(epoch); },
+  });
+  const std::vector<std::shared_ptr<Callback>> callbacks = {
+      TerminateOnNaN(),
+      listens,
+      EarlyStopping({.monitor = "loss", .patience = 1}),
+      ReduceLROnPlateau({.monitor = "loss", .factor = 0.5, .patience = 1}),
+      ModelCheckpoint({.path = folder + "/{epoch}", .monitor = "loss", .save_best_only = true}),
+  };
+  const auto history = model.fit(x, inf, {.epochs = 4, .batch_size = 2, .callbacks = callbacks});
+  EXPECT_EQ(history.size(), 4u);
+  for (const Logs& logs : history) EXPECT_TRUE(std::isnan(logs.at("loss")));
+  EXPECT_EQ(ended, (std::vector<int>{0, 1, 2, 3})) << "others hear of it";
+  EXPECT_TRUE(losses.empty()) << "there is no loss so far, and not one of 0";
+  EXPECT_FLOAT_EQ(model.optimizer().learning_rate().read().item<float>(), 1e-3f);
+  EXPECT_TRUE(posix_env().list_folder(folder).empty());
+  // Nor is an epoch whose rows all weigh 0; its note says so.
+  std::vector<std::string> notes;
+  auto with_notes = callbacks;
+  with_notes.push_back(LambdaCallback({.on_note = [&](const std::string& note) { notes.push_back(note); }}));
+  const auto weightless =
+      model.fit(x, x, {.epochs = 3, .batch_size = 2, .sample_weight = zeros({4}), .callbacks = with_notes});
+  EXPECT_EQ(weightless.size(), 3u);
+  EXPECT_TRUE(std::isnan(weightless[0].at("loss")));
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_EQ(notes[0], "epoch 1 made no step: all its rows weigh 0");
+  EXPECT_TRUE(posix_env().list_folder(folder).empty());
 }
 
 TEST_F(LossScales, TheyAreOnForFloat16Alone) {

@@ -110,6 +110,8 @@ void RunningMean::add(const Tensor& values, const Tensor& weights) {
   observe({.variables = {total, weight}, .increments = {sums.sum, sums.weight}});
 }
 
+bool RunningMean::empty() const { return weight.read().item<float>() == 0; }
+
 double RunningMean::result() const {
   const double w = weight.read().item<float>();
   return w == 0 ? 0 : total.read().item<float>() / w;

@@ -39,6 +39,8 @@ struct RunningMean {
   explicit RunningMean(const std::string& name);
   void add(const Tensor& values, const Tensor& weights);
   double result() const;
+  // Whether nothing was added that weighs something.
+  bool empty() const;
   std::vector<Variable> variables() const { return {total, weight}; }
   Variable total, weight;
 };

@@ -106,6 +106,10 @@ class Saver final : public Callback {
     save(fields);
   }
 
+  void on_epoch_skipped(int epoch, const Logs& logs) override {
+    if (!monitor_) on_epoch_end(epoch, logs);
+  }
+
   void save_state(CallbackState& state) const override {
     if (best_) state.put("model_checkpoint/best", *best_);
     state.put("model_checkpoint/steps", static_cast<double>(steps_));

@@ -67,6 +67,11 @@ class Progress final : public Callback {
               << ": the training diverged, or its rows hold NaN; TerminateOnNaN ends such a run, and compile "
                  "with check_numerics says where it begins\n";
   }
+  // That it has no loss does not say that the training diverged; a note says what happened.
+  void on_epoch_skipped(int, const Logs& logs) override {
+    bar_->finish(metrics_text(logs));
+    ++epochs_;
+  }
   // The last line of a run says it, too.
   void on_train_end(const Logs&) override {
     if (loss_.found() && diverged_ < epochs_) std::cerr << loss_.text() << "\n";

@@ -65,7 +65,7 @@ bool TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
   const bool is_finite = !options_.checks || holds(finite.value());
   const bool kept = !skipped.defined() || holds(skipped);
   if (is_finite && kept) transaction.keep();
-  if (is_finite) transaction.keep(options_.of_skipped);
+  if (is_finite && options_.of_skipped) transaction.keep(options_.of_skipped());
   return is_finite;
 }
 

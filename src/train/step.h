@@ -67,7 +67,7 @@ class TrainStep {
     size_t labels = 1;  // tensors of y
     bool trains = true;
     bool eager = false, checks = false;
-    std::vector<Variable> of_skipped = {};  // those that also a step that is not kept changes; none: all are
+    std::function<std::vector<Variable>()> of_skipped = {};  // what a step changes, too, that is not kept
   };
   // `eager` by eager calls; what `traced` gives are the flags "skipped", if the step may be, and
   // "not_finite", if it checks.
@@ -75,7 +75,7 @@ class TrainStep {
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
-  // Of a step that is not kept only options.of_skipped change, of one that raises no variable does. Raises
+  // Of a step that is not kept only options.of_skipped() change, of one that raises no variable does. Raises
   // ValueError[check_numerics] if it checks; `numbers` are those of the rows, if they have some.
   void call(const BatchRows& batch, std::span<const int64_t> numbers = {}) const;
   // Which of so many rows of a batch that all workers have this process works on.
