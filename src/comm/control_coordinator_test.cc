@@ -91,6 +91,15 @@ TEST(ControlCoordinator, OfEqualEvidenceTheFirstCounts) {
   EXPECT_EQ(run.text(), "rank 2 (pid 802) failed in step 9: first");
 }
 
+// What fails behind it, as its last lines do, is no reason.
+TEST(ControlCoordinator, OfOneRankTheFirstFailureCounts) {
+  ScriptedRun run(3);
+  run.say(2, {Message::Failed{"first", FailureCause::kOwn, in_step(9, 3)}});
+  run.say(2, {Message::Failed{"second", FailureCause::kOwn, in_step(10, 4)}});
+  run.pass(0.4);
+  EXPECT_EQ(run.text(), "rank 2 (pid 802) failed in step 9: first");
+}
+
 TEST(ControlCoordinator, RanksThatFailForOthersAreNeverTheCulprit) {
   ScriptedRun run(4);
   for (const int rank : {0, 1, 3}) {

@@ -1,5 +1,6 @@
 #include "comm/local.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -11,6 +12,7 @@
 #include "base/rule_of_test.h"
 #include "comm/host.h"
 #include "comm/ranks_test.h"
+#include "comm/waiting.h"
 
 namespace espalier {
 namespace {
@@ -194,6 +196,43 @@ TEST(LocalRanks, SlowNobodyTouchesMemoryOfOneThatGaveUp) {
       }
     });
   }
+}
+
+// Given up behind the last look at it and before the work: a rank that has met the others touches nothing
+// then. The last announcement and the end of the run are put on the board at once, as this rank sleeps.
+TEST(LocalRanks, NobodyWorksInMemoryOfARunThatIsGivenUp) {
+  static std::atomic<int> works;
+  works = 0;
+  constexpr size_t kMany = 4096;  // more than travels with an announcement
+  const Collective sum{Collective::Kind::kAllReduce,
+                       "sum",
+                       "f32 sum",
+                       4,
+                       kMany,
+                       [](std::byte*, const std::byte* const*, int, size_t) { ++works; },
+                       0};
+  const auto ranks = local_communicators(2);
+  const auto data = ranks[0]->allocate(4 * kMany), others = ranks[1]->allocate(4 * kMany);
+  const uint64_t ticket = ranks[0]->start(sum, data.get(), nullptr);
+  ranks[1]->start(sum, others.get(), nullptr);
+  BoardLayout& board = dynamic_cast<HostCommunicator&>(*ranks[0]).layout();
+  RankBlock& late = board.of(1);
+  late.announced = 0;
+  std::string error;
+  std::thread first([&] {
+    ThreadPool pool(1);
+    error = error_of([&] { ranks[0]->done(ticket, pool); });
+  });
+  EXPECT_TRUE(comes_true([&] { return late.sleepers.load() != 0; }));
+  board.why.store("gone");
+  board.why_state = 2;
+  board.given_up = 1;
+  late.announced = 1;
+  ring(late);
+  first.join();
+  EXPECT_EQ(error, "comm.verdict: gone");
+  EXPECT_EQ(works, 0);
+  EXPECT_EQ(board.of(0).works.load(), 0u);
 }
 
 TEST(LocalRanks, OneThatLeavesBeforeItIsDoneTellsOthers) {
