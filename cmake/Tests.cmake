@@ -36,8 +36,11 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/test_pch.cc CONTENT "// Carr
 set(test_flags ${ESPALIER_PCH_FLAGS} -O0)
 # Seconds. Under the thread sanitizer a test takes ten times as long, and on a busy machine as long again.
 set(test_timeout 300)
+# Of the room comm, where what goes wrong is most often that a rank waits for ever, and whose tests take a few seconds.
+set(test_timeout_comm 60)
 if(CMAKE_BUILD_TYPE STREQUAL "Tsan")
   set(test_timeout 1800)
+  set(test_timeout_comm 600)
 endif()
 add_library(test_pch OBJECT ${CMAKE_BINARY_DIR}/generated/test_pch.cc)
 target_link_libraries(test_pch PRIVATE espalier_private GTest::gtest_main)
@@ -89,12 +92,16 @@ foreach(room IN LISTS test_rooms)
   if(room MATCHES "^(comm|dist|train)$" AND engines)
     add_dependencies(test_${room} ${engines})
   endif()
+  set(timeout ${test_timeout})
+  if(DEFINED test_timeout_${room})
+    set(timeout ${test_timeout_${room}})
+  endif()
   gtest_discover_tests(test_${room}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX ${room}/
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    PROPERTIES TIMEOUT ${test_timeout} LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
+    PROPERTIES TIMEOUT ${timeout} LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
       ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
   if(room MATCHES "^(eager|train)$")
     set(never_on_device ${CMAKE_SOURCE_DIR}/src/${room}/never_on_device.txt)
