@@ -1,4 +1,6 @@
 // Whether workers hold equal variables and rows.
+#include "dist/audit.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -29,18 +31,6 @@ std::vector<uint64_t> audited_hashes(std::span<const Variable> variables) {
   return out;
 }
 
-// Other bits have another one nearly always: each 32 bits of the value count by their place.
-Tensor hash_of(const Tensor& value) {
-  const size_t bytes = size_of(value.dtype());
-  const Tensor plain = value.dtype() == DType::kBool ? convert(value, DType::kU8) : value;
-  const DType word = bytes == 1 ? DType::kU8 : bytes == 2 ? DType::kU16 : DType::kU32;
-  const Tensor words = convert(bitcast_convert(reshape(plain, {plain.type().elements()}), word), DType::kU32);
-  const Tensor flat = reshape(words, {words.type().elements()});
-  const Tensor places = iota({DType::kU32, flat.shape()}, 0);
-  const Tensor mixed = (flat ^ places) * full_like(flat, 2654435761.0);
-  return reduce_sum(mixed ^ shift_right_logical(mixed, full_like(flat, 15)), {0});
-}
-
 // The numbers of variables, small ones first: a rate that one holder has another of makes all weights differ.
 // Those of one size in their order, and behind them what is no variable.
 std::vector<size_t> small_first(std::span<const Variable> variables, size_t count) {
@@ -55,6 +45,7 @@ std::vector<size_t> small_first(std::span<const Variable> variables, size_t coun
 template <class Text>
 std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, const std::vector<size_t>& order,
                                     Text&& text) {
+  if (order.empty()) return std::nullopt;
   const size_t count = order.size(), holders_count = all.size() / count;
   for (const size_t i : order) {
     std::map<uint64_t, std::vector<int>> holders;
@@ -75,6 +66,23 @@ std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, const std:
 }
 
 }  // namespace
+
+// Each word is mixed with its place until all bits depend on all (Appleby's finalizer of MurmurHash3), and
+// the sum of all is taken. With less mixing a bit near the top of a word moves few bits of the sum, and two
+// of them may cancel: two changed signs would be none.
+Tensor hash_there(const Tensor& value) {
+  const size_t bytes = size_of(value.dtype());
+  const Tensor plain = value.dtype() == DType::kBool ? convert(value, DType::kU8) : value;
+  const DType word = bytes == 1 ? DType::kU8 : bytes == 2 ? DType::kU16 : DType::kU32;
+  const Tensor words = convert(bitcast_convert(reshape(plain, {plain.type().elements()}), word), DType::kU32);
+  const Tensor flat = reshape(words, {words.type().elements()});
+  const auto number = [&](double of) { return full_like(flat, of); };
+  const auto folded = [&](const Tensor& x, int bits) { return x ^ shift_right_logical(x, number(bits)); };
+  const Tensor placed = flat ^ (iota({DType::kU32, flat.shape()}, 0) * number(2654435761.0));
+  const Tensor once = folded(placed, 16) * number(2246822507.0);
+  const Tensor twice = folded(once, 13) * number(3266489909.0);
+  return reduce_sum(folded(twice, 16), {0});
+}
 
 std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name, std::span<const Variable> variables,
                                                  const std::vector<uint64_t>& own) const {
@@ -106,7 +114,7 @@ std::optional<Replicas::Odd> Replicas::first_odd_there(std::span<const Variable>
     audit_.emplace(
         [own = audited_, world = world()](std::span<const Tensor>) {
           std::vector<Tensor> hashes;
-          for (const Variable& variable : own) hashes.push_back(reshape(hash_of(variable.read()), {1}));
+          for (const Variable& variable : own) hashes.push_back(reshape(hash_there(variable.read()), {1}));
           return espalier::all_gather({concatenate(hashes, 0)}, 0, world);
         },
         FunctionOptions{.name = "audit", .check_captures = false});

@@ -110,7 +110,9 @@ TEST_F(ReplicasOnDevice, SlowInSixteenBitsTheyTrainAsOneDevice) {
 
 class ReplicasOnDeviceSteps : public ReplicasOnDevice {
  protected:
-  void expect_odd_bit_is_named(int64_t audit_steps, const std::vector<std::shared_ptr<Callback>>& callbacks);
+  // `turn_odd` changes what the third of four devices has of a kernel.
+  void expect_odd_bits_are_named(int64_t audit_steps, const std::function<void(uint32_t*)>& turn_odd,
+                                 const std::vector<std::shared_ptr<Callback>>& callbacks = {});
   Sequential model_of(const Strategy& strategy, const CompileModel& compile = with_adam,
                       const MakeModel& make = dropping_model) {
     set_seed(3);
@@ -155,22 +157,25 @@ TEST_F(ReplicasOnDeviceSteps, HaveEqualBitsBehindEachStep) {
   }
 }
 
-// A fault of memory, or of a driver, is named behind the step that looks.
-// The last audit, and that before a checkpoint, are made where none is due otherwise; what is odd is not
-// saved.
+// A fault of memory, or of a driver, is named behind the step that looks: another bit, and elements in the
+// places of each other. The last audit, and that before a checkpoint, are made where none is due otherwise;
+// what is odd is not saved.
 TEST_F(ReplicasOnDeviceSteps, AnotherBitOnOneDeviceIsNamed) {
   const std::string folder = fresh_folder("odd-replica") + "/checkpoint";
   for (const auto& [audit_steps, saves] : {std::pair{1, false}, {1000, false}, {1000, true}}) {
     SCOPED_TRACE(cat(audit_steps, saves));
-    expect_odd_bit_is_named(audit_steps,
-                            saves ? std::vector<std::shared_ptr<Callback>>{BackupAndRestore({.path = folder})}
-                                  : std::vector<std::shared_ptr<Callback>>{});
+    expect_odd_bits_are_named(
+        audit_steps, [](uint32_t* bits) { bits[5] ^= 1; },
+        saves ? std::vector<std::shared_ptr<Callback>>{BackupAndRestore({.path = folder})}
+              : std::vector<std::shared_ptr<Callback>>{});
     EXPECT_FALSE(std::filesystem::exists(folder));
   }
+  expect_odd_bits_are_named(1, [](uint32_t* bits) { std::swap(bits[5], bits[9]); });
 }
 
-void ReplicasOnDeviceSteps::expect_odd_bit_is_named(int64_t audit_steps,
-                                                    const std::vector<std::shared_ptr<Callback>>& callbacks) {
+void ReplicasOnDeviceSteps::expect_odd_bits_are_named(
+    int64_t audit_steps, const std::function<void(uint32_t*)>& turn_odd,
+    const std::vector<std::shared_ptr<Callback>>& callbacks) {
   const strategy::Mirrored four({.devices = 4, .audit_steps = audit_steps});
   Sequential model = model_of(four);
   model.fit(rows.x, rows.y, {.batch_size = 50});
@@ -178,7 +183,7 @@ void ReplicasOnDeviceSteps::expect_odd_bit_is_named(int64_t audit_steps,
   const Literal value = at(kernel, 0);
   std::vector<Literal> each(4, value);
   each[2] = Literal::copy(value.type(), value.raw());
-  reinterpret_cast<uint32_t*>(const_cast<void*>(static_cast<const void*>(each[2].raw())))[5] ^= 1;
+  turn_odd(reinterpret_cast<uint32_t*>(const_cast<void*>(each[2].raw())));
   kernel.state()->value = make_remote(kernel.state()->value.node()->remote()->device().upload_each(each));
   try {
     model.fit(rows.x, rows.y, {.epochs = 2, .batch_size = 50, .callbacks = callbacks});
