@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "comm/forwarding.h"
+#include "base/rule_of_test.h"
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
 

@@ -1,0 +1,247 @@
+// Which rows are whose, and what replicas hand each other, against loops over ranks.
+#include "dist/replicas.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "comm/local.h"
+#include "dist/workers_test.h"
+#include "espalier/espalier.h"
+
+namespace espalier {
+namespace {
+
+// So many of this process.
+std::shared_ptr<Replicas> replicas_here(int count) {
+  return strategy::Mirrored({.devices = count}).replicas();
+}
+
+// Rows 0, 1, ... and weights 1.
+std::vector<Tensor> counted_rows(int64_t count) {
+  std::vector<float> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0.0f);
+  return {Tensor::of(numbers), Tensor::of(std::vector<float>(numbers.size(), 1))};
+}
+
+TEST(ReplicaRows, AreSharedOutOnceAndEvenly) {
+  for (const int world : {1, 2, 3, 5, 8}) {
+    const auto replicas = replicas_here(world);
+    for (int64_t count = 0; count <= 20; ++count) {
+      int64_t next = 0;
+      for (int rank = 0; rank < world; ++rank) {
+        const auto [first, last] = replicas->rows_of(count, rank);
+        EXPECT_EQ(first, next) << rank << " of " << world;
+        EXPECT_TRUE(last - first == count / world || (count % world && last - first == count / world + 1))
+            << last - first << " of " << count;
+        next = last;
+      }
+      EXPECT_EQ(next, count) << world;
+    }
+  }
+}
+
+// Each replica sees its rows and where the first of them stands in the batch.
+TEST(ReplicaRows, ReachEachReplicaWithTheirPlace) {
+  for (const int world : {1, 2, 3}) {
+    const auto replicas = replicas_here(world);
+    const auto sees = function([](const Tensor& x, const Tensor& weights, const Tensor& place) {
+      return std::vector<Tensor>{x, weights, place};
+    });
+    for (const int64_t count : {3, 7, 8}) {
+      const std::vector<Tensor> all = counted_rows(count);
+      const BatchRows batch(all);
+      EXPECT_FALSE(replicas->adds_rows(batch));
+      EXPECT_TRUE(replicas->padded(batch).empty());
+      const std::vector<Tensor> own = replicas->arguments(batch), ran = replicas->run(sees, batch);
+      for (const std::vector<Tensor>& first : {own, ran}) {
+        ASSERT_EQ(first.size(), 3u);
+        const auto rows = static_cast<size_t>(replicas->rows_of(count, 0).second);
+        EXPECT_EQ(first[0].data<float>().size(), rows);
+        EXPECT_EQ(first[2].to_vector<int64_t>(), (std::vector<int64_t>{0, count}));
+      }
+    }
+  }
+  on_each_worker(3, [](const Strategy& workers) {
+    const std::vector<Tensor> all = counted_rows(8);
+    const std::vector<Tensor> own = workers.replicas()->arguments(BatchRows(all));
+    const std::vector<std::vector<float>> wanted{{0, 1}, {2, 3, 4}, {5, 6, 7}};
+    const auto rank = static_cast<size_t>(workers.worker());
+    EXPECT_EQ(own[0].to_vector<float>(), wanted[rank]);
+    EXPECT_EQ(own[1].to_vector<float>(), std::vector<float>(wanted[rank].size(), 1));
+    EXPECT_EQ(own[2].to_vector<int64_t>(), (std::vector<int64_t>{static_cast<int64_t>(wanted[rank][0]), 8}));
+  });
+}
+
+// Of shards each worker has its own rows; their place follows from what the shards before them gave.
+TEST(ReplicaRows, OfShardsStandBehindThoseOfTheShardsBefore) {
+  const std::vector<int64_t> shards{2, 0, 3, 1, 4};  // of three workers: {0}, {1, 2}, {3, 4}
+  on_each_worker(3, [&](const Strategy& workers) {
+    const std::vector<Tensor> own = counted_rows(2);
+    const BatchRows batch(own, shards);
+    EXPECT_EQ(batch.count(), 10);
+    const std::vector<Tensor> out = workers.replicas()->arguments(batch);
+    EXPECT_EQ(out[0].to_vector<float>(), (std::vector<float>{0, 1})) << "all that it has";
+    const std::vector<int64_t> places{0, 2, 5};
+    EXPECT_EQ(out[2].to_vector<int64_t>()[0], places[static_cast<size_t>(workers.worker())]);
+    EXPECT_TRUE(workers.replicas()->padded(batch).empty());
+  });
+}
+
+TEST(ReplicaRows, FewerThanReplicasGetRowsOfNoWeight) {
+  const auto replicas = replicas_here(4);
+  for (int64_t count = 1; count <= 4; ++count) {
+    const std::vector<Tensor> rows = counted_rows(count), padded = replicas->padded(BatchRows(rows));
+    if (count == 4) {
+      EXPECT_TRUE(padded.empty());
+      continue;
+    }
+    const auto numbers = padded.at(0).to_vector<float>(), weights = padded.at(1).to_vector<float>();
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(numbers.at(static_cast<size_t>(i)), static_cast<float>(std::min(i, count - 1)));
+      EXPECT_EQ(weights.at(static_cast<size_t>(i)), i < count ? 1 : 0);
+    }
+  }
+}
+
+// What a function gives for the rows of each rank, whoever asks; as one where there are fewer rows than
+// ranks.
+TEST(ReplicaRows, AreRunInTheOrderOfRanks) {
+  const auto doubled = function([](const Tensor& x, const Tensor& weights) {
+    return std::vector<Tensor>{x * 2, reduce_sum(x * weights, {0})};
+  });
+  const auto check = [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    for (const int64_t count : {2, 3, 7}) {
+      const auto each = strategy.replicas()->run_rows(doubled, counted_rows(count));
+      const int world = strategy.num_replicas_in_sync();
+      ASSERT_EQ(std::ssize(each), count < world ? 1 : world);
+      std::vector<float> all, wanted;
+      float sum = 0;
+      for (const std::vector<Tensor>& results : each) {
+        const auto part = results[0].to_vector<float>();
+        all.insert(all.end(), part.begin(), part.end());
+        EXPECT_EQ(results[1].item<float>() * 2, std::accumulate(part.begin(), part.end(), 0.0f));
+        sum += results[1].item<float>();
+      }
+      for (int64_t i = 0; i < count; ++i) wanted.push_back(static_cast<float>(2 * i));
+      EXPECT_EQ(all, wanted);
+      EXPECT_EQ(sum, static_cast<float>(count * (count - 1) / 2));
+    }
+  };
+  check(strategy::Mirrored({.devices = 3}));
+  on_each_worker(3, check);
+}
+
+TEST(ReplicaValues, OfAllAreInTheOrderOfRanksWhateverTheirTypes) {
+  const auto of_rank = [](int rank) {
+    return rank == 0   ? Tensor::of<double>({1, 2.5})
+           : rank == 1 ? Tensor::of(std::vector<bool>{true, false, true}, {3, 1})
+                       : Tensor::scalar(int64_t{-7});
+  };
+  on_each_worker(3, [&](const Strategy& workers) {
+    const std::vector<Tensor> all = workers.replicas()->of_all({of_rank(workers.worker())});
+    ASSERT_EQ(all.size(), 3u);
+    for (int rank = 0; rank < 3; ++rank) {
+      const Tensor wanted = of_rank(rank), got = all[static_cast<size_t>(rank)];
+      ASSERT_EQ(got.type(), wanted.type()) << rank;
+      EXPECT_EQ(std::memcmp(got.bytes(), wanted.bytes(), wanted.type().bytes()), 0) << rank;
+    }
+  });
+  const std::vector<Tensor> own{full({2}, 1), full({}, 2)};
+  EXPECT_EQ(replicas_here(2)->of_all(own).size(), 2u);
+}
+
+TEST(ReplicaValues, AreGatheredInTheOrderOfRanks) {
+  on_each_worker(4, [](const Strategy& workers) {
+    const std::array<int32_t, 2> mine{workers.worker(), 10 * workers.worker()};
+    std::array<int32_t, 8> all{};
+    workers.replicas()->all_gather("numbers", std::as_bytes(std::span(mine)),
+                                   reinterpret_cast<std::byte*>(all.data()));
+    EXPECT_EQ(all, (std::array<int32_t, 8>{0, 0, 1, 10, 2, 20, 3, 30}));
+  });
+}
+
+TEST(ReplicaValues, ThoseOfTheFirstWorkerReachAll) {
+  on_each_worker(3, [](const Strategy& workers) {
+    const int rank = workers.worker();
+    const std::vector<Variable> variables{
+        Variable(full({3}, 1 + rank), {.name = "a"}),
+        Variable(Tensor::scalar(int64_t{5} + rank), {.name = "b"}),
+        Variable(Tensor::of(std::vector<bool>{rank == 0}, {1}), {.name = "c"}),
+        // More than travels with an announcement.
+        Variable(full({5000}, 0.5 + rank), {.name = "d"})};
+    workers.replicas()->broadcast(variables);
+    EXPECT_EQ(variables[0].read().to_vector<float>(), std::vector<float>(3, 1));
+    EXPECT_EQ(variables[1].read().item<int64_t>(), 5);
+    EXPECT_TRUE(variables[2].read().item<bool>());
+    EXPECT_EQ(variables[3].read().to_vector<float>(), std::vector<float>(5000, 0.5f));
+  });
+}
+
+TEST(Replica, RunsEachInItsContextAndRaisesWhatTheFirstRaises) {
+  const auto three = replicas_here(3);
+  std::vector<std::pair<int, int>> places(3);
+  three->on_each([&](size_t i) {
+    const RunContext& context = RunContext::current();
+    places[i] = {context.rank, context.world};
+  });
+  EXPECT_EQ(places, (std::vector<std::pair<int, int>>{{0, 3}, {1, 3}, {2, 3}}));
+  std::atomic<int> ran = 0;
+  try {
+    three->on_each([&](size_t i) {
+      ++ran;
+      if (i > 0) throw std::runtime_error(cat("replica ", i));
+    });
+    ADD_FAILURE() << "nothing was raised";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "replica 1");
+  }
+  EXPECT_EQ(ran, 3) << "the others are not left out";
+}
+
+TEST(Replica, OfOneProcessAndOfWorkersAreCounted) {
+  const auto two = replicas_here(2), one = replicas_here(1);
+  EXPECT_TRUE(two->many() && !one->many());
+  EXPECT_EQ(two->world(), 2);
+  EXPECT_EQ(two->count(), 2);
+  EXPECT_EQ(two->workers(), 1);
+  EXPECT_FALSE(two->launched() || two->together() || two->of_device() || two->host());
+  EXPECT_TRUE(two->rewrite() && !one->rewrite());
+  on_each_worker(3, [](const Strategy& workers) {
+    const Replicas& own = *workers.replicas();
+    EXPECT_EQ(own.world(), 3);
+    EXPECT_EQ(own.count(), 1);
+    EXPECT_EQ(own.first(), workers.worker());
+    EXPECT_TRUE(own.launched() && own.host() && own.many());
+    EXPECT_FALSE(own.asked_to_go() || own.goes());
+    own.go();
+    EXPECT_TRUE(own.asked_to_go() && !own.goes());
+    own.agree_to_go();
+    EXPECT_TRUE(own.goes());
+    EXPECT_EQ(is_chief(), true) << "outside of its scope";
+    const auto scope = workers.scope();
+    EXPECT_EQ(is_chief(), workers.worker() == 0);
+  });
+}
+
+// Others do not wait for one that cannot go on.
+TEST(Replica, OneThatFailsEndsTheRunOfOthers) {
+  const auto errors = errors_of_workers(3, [](const Strategy& workers) {
+    if (workers.worker() == 1) {
+      const ValueError error("x.y", "no such file");
+      workers.replicas()->failed(error);
+      throw error;
+    }
+    workers.replicas()->of_all({full({2}, 1)});
+  });
+  for (const std::string& error : errors) EXPECT_NE(error.find("no such file"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace espalier
