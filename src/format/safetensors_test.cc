@@ -110,6 +110,14 @@ TEST(SafeTensors, RefusesWhatTheFormatForbids) {
   EXPECT_EQ(
       refusal(safetensors_file("{" + a + R"(,"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8)),
       "safetensors.offsets");
+  // A gap or an overlap, though each array ends where it should.
+  for (const char* offsets : {"2,8", "3,8", "5,8", "4,4", "8,8", "8,4"})
+    EXPECT_EQ(
+        refusal(safetensors_file(cat(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)",
+                                     R"("b":{"dtype":"F32","shape":[1],"data_offsets":[)", offsets, "]}}"),
+                                 8)),
+        "safetensors.offsets")
+        << offsets;
   EXPECT_EQ(
       refusal(safetensors_file(
           R"({"a":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8)),
