@@ -328,6 +328,11 @@ TEST(Verdict, WaiversLetPassUntilTheyExpireAndThenBlock) {
   EXPECT_EQ(waived.sentence, "Pass: 1 gate holds, 1 of them by a waiver.");
   EXPECT_EQ(waived.results[0].findings[0].waiver->name, "A. Person");
   EXPECT_EQ(waived.results[0].findings[0].ruling, Ruling::kBlocked);
+  // What holds anyway needs no waiver, and is not counted as if it did.
+  const Verdict held = judged(right + waiver("2031-01-01"), given);
+  EXPECT_EQ(held.sentence, "Pass: 1 gate holds.");
+  EXPECT_EQ(held.counts().waived, 0);
+  for (const Finding& finding : held.results[0].findings) EXPECT_FALSE(finding.waiver) << finding.slice;
   const Verdict expired = judged(right + waiver("2030-06-14"), given);
   EXPECT_EQ(expired.ruling, Ruling::kBlocked);
   EXPECT_EQ(expired.sentence, "Blocked: the waiver of \"x\" by A. Person expired on 2030-06-14.");
