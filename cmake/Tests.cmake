@@ -132,10 +132,11 @@ if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
     PROPERTIES TIMEOUT ${test_timeout} LABELS calls ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
 endif()
 
-# A program of its own, since it runs itself again, to be killed.
+# A program of its own, since it runs itself again, to be killed, and since it watches what is asked of the system
+# about files.
 if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
-  espalier_program(test_kills tests/kills/kills_test.cc)
-  target_link_libraries(test_kills PRIVATE GTest::gtest)
+  espalier_program(test_kills tests/kills/kills_test.cc tests/kills/written_order_test.cc tests/kills/watched_files.cc)
+  target_link_libraries(test_kills PRIVATE GTest::gtest ${CMAKE_DL_LIBS})
   target_compile_options(test_kills PRIVATE ${test_flags})
   target_precompile_headers(test_kills REUSE_FROM test_pch)
   gtest_discover_tests(test_kills DISCOVERY_MODE PRE_TEST TEST_PREFIX kills/ WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
