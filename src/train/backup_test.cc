@@ -193,6 +193,30 @@ TEST(Backup, AnotherRunIsRefusedAndChangesNothing) {
   EXPECT_TRUE(program.run() == wanted);
 }
 
+// What a checkpoint does not say of its run may be anything: it is not taken for the same run.
+TEST(Backup, ACheckpointThatLacksAFactOfItsRunIsRefused) {
+  Program program("backup_lacks", 4);
+  EXPECT_THROW(program.run(20), Killed);
+  const std::string file = posix_env().read_file(program.options.path);
+  const Checkpoint whole = parse_checkpoint(file);
+  ASSERT_TRUE(whole.run.contains("batch_size"));
+  for (const auto& [name, value] : whole.run) {
+    if (value.empty()) continue;
+    Checkpoint lacks = parse_checkpoint(file);
+    lacks.run.erase(name);
+    write_checkpoint(program.options.path, lacks);
+    try {
+      program.run();
+      ADD_FAILURE() << name;
+    } catch (const ValueError& error) {
+      EXPECT_EQ(error.rule(), "backup.run");
+      EXPECT_NE(error.message().find(cat("its ", name, " was not said, now it is ", value)),
+                std::string::npos)
+          << error.message();
+    }
+  }
+}
+
 TEST(Backup, VariablesThatTheRunHasNotAreNamed) {
   Program program("backup_more", 4);
   program.sgd = true;
