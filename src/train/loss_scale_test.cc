@@ -53,6 +53,26 @@ TEST_F(LossScales, TheScaleGrowsByFiniteStepsAndFallsByOthers) {
   }
 }
 
+// A scale of 0 would be the last one: twice 0 is 0, and no gradient is left.
+TEST_F(LossScales, TheScaleNeverFallsToNothing) {
+  Sequential model{Dense({.units = 1})};
+  model.compile({.optimizer = SGD{.learning_rate = 1e-3},
+                 .loss = MeanSquaredError(),
+                 .loss_scale = LossScale{.initial = 8, .growth_steps = 2}});
+  const Tensor x = full({2, 1}, 1), far = full({2, 1}, std::numeric_limits<double>::infinity()),
+               y = full({2, 1}, 1);
+  const auto scale_after = [&](const Tensor& rows, int steps) {
+    double out = 0;
+    for (int i = 0; i < steps; ++i) out = model.train_on_batch(rows, y).at("loss_scale");
+    return out;
+  };
+  // 2^3 is halved 300 times; 2^-126 is the smallest that is normal.
+  EXPECT_EQ(scale_after(far, 300), std::numeric_limits<float>::min());
+  EXPECT_EQ(scale_after(x, 1), std::numeric_limits<float>::min());
+  EXPECT_EQ(scale_after(x, 1), 2.0 * std::numeric_limits<float>::min());
+  EXPECT_EQ(scale_after(x, 6), 16.0 * std::numeric_limits<float>::min());
+}
+
 // By a power of two the scaled gradient is the gradient.
 TEST_F(LossScales, ScaledStepsTrainAsOthersDo) {
   for (const double clipnorm : {0.0, 0.1}) {
