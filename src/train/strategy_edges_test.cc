@@ -113,6 +113,77 @@ TEST(StrategyEdges, ACallbackOfOneWorkerIsToldWhatItChanged) {
   }
 }
 
+// Behind the first step of two workers `odd` is called on the second one, with its model and metric.
+using TurnOdd = std::function<void(Model&, const Metric&)>;
+std::vector<std::string> errors_of_an_odd_step(const std::string& folder, int64_t save_freq,
+                                               const TurnOdd& odd) {
+  return errors_of_workers(2, [&](const Strategy& workers) {
+    const auto scope = workers.scope();
+    const EdgeRows rows;
+    set_seed(4);
+    Sequential model{Dense({.units = 4, .name = "dense"}), Dropout(0.1)};
+    const Metric metric = metrics::SparseCategoricalAccuracy();
+    model.compile({.optimizer = Adam{}, .metrics = {metric}, .loss_scale = LossScale{}});
+    const auto turns_odd = LambdaCallback({.on_batch_end = [&](int64_t step, const Logs&) {
+      if (workers.worker() == 1 && step == 1) odd(model, metric);
+    }});
+    model.fit(
+        rows.x, rows.y,
+        {.epochs = 2,
+         .batch_size = 3,
+         .callbacks = {turns_odd, BackupAndRestore({.path = folder + "/run", .save_freq = save_freq})}});
+  });
+}
+
+// Nothing odd is saved, also within an epoch and where no audit is due otherwise.
+TEST(StrategyEdges, WhatIsOddIsNamedBeforeItIsSaved) {
+  for (const int64_t save_freq : {1, 2, 0}) {
+    SCOPED_TRACE(save_freq);
+    const std::string folder = fresh_folder("strategy-odd");
+    const auto errors = errors_of_an_odd_step(
+        folder, save_freq, [](Model& model, const Metric&) { model.variables()[1].assign(full({4}, 1e-6)); });
+    // By default it is saved behind each epoch, of three steps.
+    const std::string step = cat("behind step ", save_freq ? save_freq : 3);
+    for (const std::string& error : errors)
+      EXPECT_NE(error.find(cat("\"sequential/dense/bias\" of rank 1 differs from that of rank 0 ", step)),
+                std::string::npos)
+          << error;
+    EXPECT_FALSE(std::filesystem::exists(folder + "/run"));
+  }
+}
+
+// Whatever a run keeps: of the model, of the optimizer, of what it logs, and of the generator.
+TEST(StrategyEdges, EachVariableOfARunIsAudited) {
+  const auto kept = [](Model& model, const Metric& metric) {
+    std::vector<Variable> out = model.variables();
+    for (const auto& more :
+         {model.optimizer().variables(), metric.variables(),
+          std::vector{default_generator().key_variable(), default_generator().step_variable()}})
+      out.insert(out.end(), more.begin(), more.end());
+    return out;
+  };
+  size_t count = 1;
+  for (size_t i = 0; i < count; ++i) {
+    std::string path;
+    const auto errors =
+        errors_of_an_odd_step(fresh_folder("strategy-audited"), 1, [&](Model& model, const Metric& metric) {
+          const std::vector<Variable> all = kept(model, metric);
+          count = all.size();
+          Variable variable = all[i];
+          path = variable.path();
+          variable.assign(variable.read() + 1);
+        });
+    SCOPED_TRACE(path);
+    for (const std::string& error : errors)
+      EXPECT_NE(error.find(path == "adam/learning_rate"  // which is looked at without an audit, too
+                               ? "\"adam/learning_rate\" is 0.001 on rank 0 and 1.001 on rank 1 behind step 1"
+                               : cat("\"", path, "\" of rank 1 differs from that of rank 0 behind step 1")),
+                std::string::npos)
+          << error;
+  }
+  EXPECT_GT(count, 8u);
+}
+
 // What one worker evaluates with is named before any of it counts; and what is equal is not.
 TEST(StrategyEdges, WorkersThatEvaluateWithOthersAreTold) {
   for (const char* const differs : {"nothing", "variable", "data"}) {
