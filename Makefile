@@ -2,6 +2,7 @@
 JOBS ?= $(shell nproc)
 PRESET ?= release
 BENCH ?=
+FAULT ?=
 PROGRAM ?= *
 PREFIX ?= /usr/local
 FUZZ_RUNS ?= 1000000
@@ -9,7 +10,7 @@ FUZZ_RUNS ?= 1000000
 JUNIT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours faults bare format asan tsan fuzz clang isa plugins nightly clean
+.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours faults planted bare format asan tsan fuzz clang isa plugins nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -47,6 +48,7 @@ check: build  ## before every commit: build, checks and all but the slow tests
 	scripts/check-words
 	scripts/check-unity
 	scripts/check-writes
+	scripts/plant-faults tests/faults.txt --check
 	scripts/check-support build/$(PRESET)
 	ctest --preset $(PRESET) -j $(JOBS) -E "Slow|Nightly" --progress
 
@@ -117,10 +119,13 @@ faults: build/release/build.ninja  ## what .ci/run tries once of a kind: ranks, 
 	scripts/check-others
 	scripts/check-fake-device
 
+planted: build/release/build.ninja  ## each fault of tests/faults.txt, planted in a copy, is found by a test: make planted FAULT=NAME for one
+	scripts/plant-faults tests/faults.txt --jobs $(JOBS) $(if $(FAULT),--only $(FAULT))
+
 bare:  ## README's two commands and .ci/run on a Debian that has nothing (root, debootstrap)
 	scripts/check-bare
 
-nightly: clang asan isa plugins neighbours faults tsan fuzz prove bare  ## what .ci/run has no time for
+nightly: clang asan isa plugins neighbours faults planted tsan fuzz prove bare  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build
