@@ -6,11 +6,13 @@ FAULT ?=
 PROGRAM ?= *
 PREFIX ?= /usr/local
 FUZZ_RUNS ?= 1000000
+# What `make compare` draws.
+SEED ?= 1
 # A file for the report of `make test`, in the form of JUnit.
 JUNIT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove neighbours faults planted bare format asan tsan fuzz clang isa plugins nightly clean
+.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove compare neighbours faults planted bare format asan tsan fuzz clang isa plugins nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -99,10 +101,15 @@ prove: build/release/build.ninja  ## detectors against planted faults and clean 
 	cmake --build build/release -j $(JOBS) --target prove_all
 	@scripts/prove
 
+compare: build/release/build.ninja  ## drawn pipelines killed and resumed: make compare SEED=2
+	cmake --build build/release -j $(JOBS) --target compare_all
+	scripts/compare-pipelines --self-test --pipelines 20
+	scripts/compare-pipelines --seed $(SEED)
+
 clang:  ## compile everything with the second compiler, clang++-14
 	@scripts/bootstrap clang
 	cmake --preset clang
-	cmake --build build/clang -j $(JOBS) --target all bench_all fuzz_all prove_all
+	cmake --build build/clang -j $(JOBS) --target all bench_all fuzz_all prove_all compare_all
 
 isa: build/release/build.ninja  ## the tests of the core under each lower instruction set
 	cmake --build build/release -j $(JOBS)
@@ -125,7 +132,7 @@ planted: build/release/build.ninja  ## each fault of tests/faults.txt, planted i
 bare:  ## README's two commands and .ci/run on a Debian that has nothing (root, debootstrap)
 	scripts/check-bare
 
-nightly: clang asan isa plugins neighbours faults planted tsan fuzz prove bare  ## what .ci/run has no time for
+nightly: clang asan isa plugins neighbours faults planted tsan fuzz prove compare bare  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build

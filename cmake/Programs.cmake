@@ -1,5 +1,5 @@
 # examples/x.cc -> example_x (built by default); bench/x.cc -> bench_x (target bench_all); fuzz/x.cc -> fuzz_x
-# (target fuzz_all). Each file has its own main. bench/direct_x.cc stands beside the engine x, and is built where
+# (target fuzz_all); prove/ and compare/ alike. Each file has its own main. bench/direct_x.cc stands beside the engine x, and is built where
 # that is.
 function(espalier_programs folder prefix)
   file(GLOB files CONFIGURE_DEPENDS ${folder}/*.cc)
@@ -23,7 +23,7 @@ function(espalier_programs folder prefix)
 endfunction()
 
 espalier_programs(examples example)
-foreach(folder bench fuzz prove)
+foreach(folder bench fuzz prove compare)
   espalier_programs(${folder} ${folder})
   add_custom_target(${folder}_all)
   if(${folder}_targets)
@@ -40,9 +40,12 @@ if(TARGET bench_direct_mpi)
   target_link_libraries(bench_direct_mpi PRIVATE MPI::MPI_CXX)
   add_dependencies(bench_wires bench_direct_mpi espalier_mpi)
 endif()
-# Tests run it.
+# Tests run them.
 if(TARGET test_cli)
   add_dependencies(test_cli example_files)
+endif()
+if(TARGET test_tests AND compare_targets)
+  add_dependencies(test_tests ${compare_targets})
 endif()
 if(TARGET bench_strategies)
   target_sources(bench_strategies PRIVATE src/cli/workload_models.cc)

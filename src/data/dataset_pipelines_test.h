@@ -84,10 +84,12 @@ struct Pipeline {
   PlainElements expected;
 };
 
-// Random steps over a random source; `shuffles` makes orders that plain loops do not follow.
+// Random steps over a random source of at most so many rows; `shuffles` makes orders that plain loops do not
+// follow.
 class RandomPipelines {
  public:
-  explicit RandomPipelines(uint64_t seed, bool shuffles) : random_(seed), shuffles_(shuffles) {}
+  explicit RandomPipelines(uint64_t seed, bool shuffles, int64_t most_rows = 12)
+      : random_(seed), shuffles_(shuffles), most_rows_(most_rows) {}
 
   Pipeline next() {
     Pipeline out = source();
@@ -98,7 +100,7 @@ class RandomPipelines {
 
  private:
   Pipeline source() {
-    const int64_t rows = below(13);
+    const int64_t rows = below(most_rows_ + 1);
     const auto first = static_cast<int32_t>(below(1000));
     const Tensor x = counting({rows, 2}, first), y = counting({rows}, first + 5000);
     Pipeline out;
@@ -165,7 +167,7 @@ class RandomPipelines {
         return repeat(p, count);
       }
       case 4: {
-        const int64_t most = below(20);
+        const int64_t most = below(most_rows_ + 8);
         // It would count as infinite.
         if (p.expected.empty() && p.dataset.cardinality() == Dataset::kUnknown) return;
         p.dataset = p.dataset.repeat().take(most);
@@ -176,7 +178,7 @@ class RandomPipelines {
         p.dataset = p.dataset.prefetch(1 + below(4));
         return;
       case 6: {
-        const int64_t count = below(20);
+        const int64_t count = below(most_rows_ + 8);
         p.dataset = p.dataset.take(count);
         return cut(p, 0, count);
       }
@@ -230,7 +232,7 @@ class RandomPipelines {
       default: {
         ShuffleOptions options{.reshuffle_each_iteration = below(2) == 0};
         if (below(2) == 0) options.seed = static_cast<uint64_t>(below(5));
-        p.dataset = p.dataset.shuffle(1 + below(20), options);
+        p.dataset = p.dataset.shuffle(1 + below(most_rows_ + 8), options);
       }
     }
   }
@@ -349,6 +351,7 @@ class RandomPipelines {
 
   Philox random_;
   bool shuffles_;
+  int64_t most_rows_;
   bool has_short_batch_ = false;
 };
 
