@@ -101,10 +101,12 @@ prove: build/release/build.ninja  ## detectors against planted faults and clean 
 	cmake --build build/release -j $(JOBS) --target prove_all
 	@scripts/prove
 
-compare: build/release/build.ninja  ## drawn pipelines killed and resumed: make compare SEED=2
-	cmake --build build/release -j $(JOBS) --target compare_all
+compare: build/release/build.ninja  ## drawn pipelines killed and resumed, made tables: make compare SEED=2
+	cmake --build build/release -j $(JOBS) --target espalier_command compare_all
 	scripts/compare-pipelines --self-test --pipelines 20
 	scripts/compare-pipelines --seed $(SEED)
+	scripts/compare-tables --self-test --tables 20
+	scripts/compare-tables --seed $(SEED)
 
 clang:  ## compile everything with the second compiler, clang++-14
 	@scripts/bootstrap clang

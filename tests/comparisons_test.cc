@@ -39,5 +39,12 @@ TEST(ComparisonsSlow, KilledPipelinesGoOnAsIfTheyWereNot) {
   }
 }
 
+TEST(ComparisonsSlow, MadeTablesAreReadAsTheyWereMeant) {
+  for (const char* words : {"tables --tables 8", "tables --self-test --tables 4"}) {
+    const Compared found = compared(words);
+    EXPECT_EQ(found.code, 0) << found.said;
+  }
+}
+
 }  // namespace
 }  // namespace espalier
