@@ -32,6 +32,14 @@ Compared compared(const std::string& words) {
   return out;
 }
 
+TEST(ComparisonsSlow, FitsAreThoseOfKeras) {
+  for (const char* words : {"fits --fits 4", "fits --self-test --fits 6"}) {
+    const Compared found = compared(words);
+    if (found.code == 3) GTEST_SKIP() << found.said;
+    EXPECT_EQ(found.code, 0) << found.said;
+  }
+}
+
 TEST(ComparisonsSlow, KilledPipelinesGoOnAsIfTheyWereNot) {
   for (const char* words : {"pipelines --pipelines 12", "pipelines --self-test --pipelines 4"}) {
     const Compared found = compared(words);
