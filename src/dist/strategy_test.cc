@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "comm/forwarding.h"
 #include "base/rule_of_test.h"
+#include "comm/forwarding.h"
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
 

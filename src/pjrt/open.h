@@ -14,7 +14,8 @@ namespace espalier::pjrt {
 // The device that `espalier devices` lists by this name, the first of this plugin's file, or several as one
 // (single_devices()). The plugin has
 // one client a process, created with its options when one of its devices is first asked for, and kept until
-// the process ends. Where an open one has its name already, its devices are "xla-cpu.2:0" and on. Raises DeviceError[device.unknown], [device.plugin], [device.client].
+// the process ends. Where an open one has its name already, its devices are "xla-cpu.2:0" and on. Raises
+// DeviceError[device.unknown], [device.plugin], [device.client].
 DevicePtr open_device(const std::string& name, const std::vector<std::string>& plugins = {});
 // Several of one plugin as one (Client::devices). Raises ValueError[device.several] where one is named twice,
 // or two are of two plugins, and what open_device() raises.
