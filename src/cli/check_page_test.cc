@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/philox.h"
 #include "cli/verb_test.h"
+#include "espalier/csv.h"
 #include "report/framed_page_test.h"
 
 namespace espalier::cli {
