@@ -148,6 +148,39 @@ TEST(Drift, EffectsDecideNotChances) {
   EXPECT_EQ(drifted(find_drift(before, now, anything)), std::vector<std::string>{"size"});
 }
 
+// 400 rows each: a quarter of the values, of the missing cells and of the numbers is elsewhere, exactly.
+TEST(Drift, AnEffectThatIsJustWhatMattersDrifts) {
+  const auto table = [](int64_t shift) {
+    std::string text = "colour,seen,size\n";
+    for (int64_t i = 0; i < 400; ++i)
+      text += cat((i + 4 * shift) % 4 < 1 + shift ? "red" : "blue", ",", i % 4 < 1 + shift ? "" : "yes", ",",
+                  i * 7 % 40 + 10 * shift, "\n");
+    return parse_csv(text);
+  };
+  const CsvTable before = table(0), now = table(1);
+  std::vector<ColumnDrift> just = find_drift(before, now, {});
+  // What is seen is "yes" in both.
+  std::erase_if(just, [](const ColumnDrift& drift) { return drift.effect == 0; });
+  ASSERT_EQ(just.size(), 3u);
+  DriftOptions options;
+  const auto least = [&](DriftOf of) -> double& {
+    return of == DriftOf::kNumbers  ? options.least_numbers
+           : of == DriftOf::kValues ? options.least_values
+                                    : options.least_missing;
+  };
+  // A distance of distribution functions is rounded, a share of rows is not.
+  for (const ColumnDrift& drift : just) {
+    EXPECT_NEAR(drift.effect, 0.25, drift.of == DriftOf::kNumbers ? 1e-15 : 0) << drift.column;
+    least(drift.of) = drift.effect;
+  }
+  EXPECT_EQ(drifted(find_drift(before, now, options)).size(), 3u);
+  for (const ColumnDrift& drift : just) least(drift.of) = std::nextafter(drift.effect, 1);
+  EXPECT_TRUE(drifted(find_drift(before, now, options)).empty());
+  // So does a chance that is just the level.
+  options = {.alpha = std::ranges::max(just, {}, &ColumnDrift::adjusted_p).adjusted_p};
+  EXPECT_EQ(drifted(find_drift(before, now, options)).size(), 3u);
+}
+
 TEST(Drift, NothingIsSaidOfWhatCannotBeCompared) {
   EXPECT_TRUE(find_drift(drawn(1, 10), drawn(2, 1000)).empty());
   const auto all = find_drift(drawn(1, 100), drawn(2, 100));
