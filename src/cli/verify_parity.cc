@@ -47,7 +47,7 @@ constexpr const char* kWhyApart =
 
 constexpr const char* kRounding =
     "One device ends as far from itself when each step moves the weights by their last bit: so much of\n"
-    "these tensors is rounding, whoever sums. Their values are small, or their gradients nearly\n"
+    "these tensors is rounding, in any order of sums. Their values are small, or their gradients nearly\n"
     "cancel. --deterministic trains equal bits.\n";
 
 constexpr const char* kOtherStatistics =
