@@ -69,7 +69,7 @@ std::string quotient(const Operands& x) {
 }
 
 std::string remaining(const Operands& x) {
-  if (x.floating()) x.refuse();
+  if (x.floating()) return x.call("remainder_f32");
   const std::string wrap = is_signed_integer(x.dtype()) ? cat(x[1], " == -1 ? 0 : ") : "";
   return cat("(", c_type(x.dtype()), ")(", x[1], " == 0 ? ", x[0], " : ", wrap, x[0], " % ", x[1], ")");
 }
@@ -153,6 +153,12 @@ const std::unordered_map<const OpDef*, Expression>& expressions() {
       {&op_logistic, [](const Operands& x) { return x.call("logistic_f32"); }},
       {&op_erf, [](const Operands& x) { return x.call("erf_f32"); }},
       {&op_erfc, [](const Operands& x) { return x.call("erfc_f32"); }},
+      {&op_lgamma, [](const Operands& x) { return x.call("lgamma_f32"); }},
+      {&op_sine, [](const Operands& x) { return x.call("sine_f32"); }},
+      {&op_cosine, [](const Operands& x) { return x.call("cosine_f32"); }},
+      {&op_tan, [](const Operands& x) { return x.call("tan_f32"); }},
+      {&op_atan2, [](const Operands& x) { return x.call("atan2_f32"); }},
+      {&op_cbrt, [](const Operands& x) { return x.call("cbrt_f32"); }},
       {&op_sqrt, [](const Operands& x) { return x.call("sqrt_f32"); }},
       {&op_rsqrt, [](const Operands& x) { return "1.0f / " + x.call("sqrt_f32"); }},
       {&op_floor, [](const Operands& x) { return x.call("floor_f32"); }},

@@ -1,5 +1,7 @@
 #include "text/c_functions.h"
 
+#include <bit>
+
 #include "espalier/ops.h"
 #include "text/compiled_c_test.h"
 
@@ -18,6 +20,19 @@ double units(float got, double wanted) {
   const auto size = static_cast<float>(std::fabs(wanted));
   const double unit = std::nextafter(size, std::numeric_limits<float>::infinity()) - size;
   return std::fabs(got - wanted) / unit;
+}
+
+// In units of the last place of f32, infinite where NaN, infinities and signs are not those wanted. `least`:
+// smaller results have its unit.
+double apart(float got, double wanted, double least = 0) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const auto rounded = static_cast<float>(wanted);
+  if (std::isnan(wanted)) return std::isnan(got) ? 0 : kNever;
+  if (std::isinf(rounded)) return got == rounded ? 0 : kNever;
+  if (least == 0 && std::signbit(got) != std::signbit(rounded)) return kNever;
+  const double size = std::max<double>(std::fabs(rounded), least);
+  const double unit = std::max(0x1p-149, size == 0 ? 0.0 : std::ldexp(1.0, std::ilogb(size) - 23));
+  return std::isfinite(got) ? std::fabs(got - wanted) / unit : kNever;
 }
 
 // The bounds that comments of the C file state, against the C library in f64.
@@ -60,6 +75,79 @@ TEST(CFunctions, KeepTheirStatedErrorsSlow) {
       worst = std::max(worst, units(static_cast<const float*>(y.raw())[i], one.exact(values[i])));
     EXPECT_LE(worst, one.bound) << one.name;
     if (std::getenv("ESPALIER_PRINT_ERRORS")) std::printf("%s: %g\n", one.name, worst);
+  }
+}
+
+// Over all of f32, every 997th of its bit patterns.
+TEST(CFunctions, KeepTheirErrorsForEveryArgumentSlow) {
+  if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
+  struct Wide {
+    const char* name;
+    Tensor (*op)(Operand);
+    double (*exact)(double);
+    double bound, below_zero;
+    double least_below_zero = 0;
+  };
+  const Wide cases[] = {{"sine", sine, std::sin, 1, 1},  {"cosine", cosine, std::cos, 1, 1},
+                        {"tan", tan, std::tan, 3, 3},    {"atan", atan, std::atan, 3, 3},
+                        {"cbrt", cbrt, std::cbrt, 1, 1}, {"lgamma", lgamma, std::lgamma, 4, 16, 1}};
+  std::vector<float> x;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 997)
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (const float each : {0.0f, -0.0f, 1.0f, 2.0f, -1.0f, -2.0f, INFINITY, -INFINITY}) x.push_back(each);
+  const TensorType type{DType::kF32, {static_cast<int64_t>(x.size())}};
+  for (const Wide& one : cases) {
+    GraphBuilder builder;
+    SinkScope scope(builder);
+    builder.result("y", one.op(builder.argument("x", type)));
+    const auto graph = builder.finish();
+    const Literal y = CompiledC(*graph, print_c(*graph))({Literal::copy(type, x.data())})[0];
+    double worst[2] = {0, 0};
+    float at[2] = {0, 0};
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool below = x[i] < 0;
+      const double error =
+          apart(static_cast<const float*>(y.raw())[i], one.exact(x[i]), below ? one.least_below_zero : 0);
+      if (error > worst[below]) worst[below] = error, at[below] = x[i];
+    }
+    EXPECT_LE(worst[0], one.bound) << one.name << " of " << at[0];
+    EXPECT_LE(worst[1], one.below_zero) << one.name << " of " << at[1];
+    if (std::getenv("ESPALIER_PRINT_ERRORS"))
+      std::printf("%s: %g, below zero %g\n", one.name, worst[0], worst[1]);
+  }
+}
+
+// Of bit patterns that are drawn, half of them of about one size, and of all pairs of special values.
+TEST(CFunctions, AnglesOfPointsAndRemainders) {
+  if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
+  const float special[] = {0.0f,    -0.0f,  1.0f,  -1.0f,  INFINITY, -INFINITY, NAN,  1e-45f,
+                           -1e-45f, 1e-38f, 3e38f, -3e38f, 0.5f,     -2.0f,     3.0f, 7.0f};
+  std::vector<float> a, b;
+  for (const float x : special) {
+    for (const float y : special) a.push_back(x), b.push_back(y);
+  }
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 200000; ++i) {
+    const auto x = static_cast<uint32_t>(random());
+    auto y = static_cast<uint32_t>(random());
+    if (i % 2) y = (x & 0x7c000000u) | (y & 0x83ffffffu);
+    a.push_back(std::bit_cast<float>(x)), b.push_back(std::bit_cast<float>(y));
+  }
+  const TensorType type{DType::kF32, {static_cast<int64_t>(a.size())}};
+  GraphBuilder builder;
+  SinkScope scope(builder);
+  const Tensor left = builder.argument("a", type), right = builder.argument("b", type);
+  builder.result("angle", atan2(left, right));
+  builder.result("rest", remainder(left, right));
+  const auto graph = builder.finish();
+  const std::vector<Literal> y =
+      CompiledC(*graph, print_c(*graph))({Literal::copy(type, a.data()), Literal::copy(type, b.data())});
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double up = a[i], along = b[i];
+    ASSERT_LE(apart(static_cast<const float*>(y[0].raw())[i], std::atan2(up, along)), 3)
+        << up << ", " << along;
+    ASSERT_EQ(apart(static_cast<const float*>(y[1].raw())[i], std::fmod(up, along)), 0)
+        << up << ", " << along;
   }
 }
 
