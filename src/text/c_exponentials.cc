@@ -50,7 +50,7 @@ static float expm1_f32(float x) {
   tail = tail * x + 1.0f / 24;
   tail = tail * x + 1.0f / 6;
   tail = tail * x + 0.5f;
-  return x + x * x * tail;
+  return x == 0.0f ? x : x + x * x * tail;
 }
 )"},
     {"log_f32",
@@ -81,6 +81,7 @@ static float log_f32(float x) {
 static float log1p_f32(float x) {
   const float u = 1.0f + x;
   if (!(u > 0.0f && u < 1e30f)) return log_f32(u);
+  if (u == 1.0f) return x;
   return log_f32(u) + (x - (u - 1.0f)) / u;
 }
 )"},
@@ -94,7 +95,7 @@ static float tanh_f32(float x) {
   p = p * square - 5.37397155531e-2f;
   p = p * square + 1.33314422036e-1f;
   p = p * square - 3.33332819422e-1f;
-  if (size < 0.625f) return x + x * square * p;
+  if (size < 0.625f) return x == 0.0f ? x : x + x * square * p;
   far = 1.0f - 2.0f / (exp_f32(2.0f * size) + 1.0f);
   return x < 0.0f ? -far : far;
 }
@@ -163,7 +164,7 @@ static float sqrt_f32(float x) {
   float whole;
   if (!(x > -8388608.0f && x < 8388608.0f)) return x;
   whole = (float)(int32_t)x;
-  return whole > x ? whole - 1.0f : whole;
+  return whole > x ? whole - 1.0f : whole == x ? x : whole;
 }
 )"},
     {"ceil_f32",
@@ -174,8 +175,10 @@ static float sqrt_f32(float x) {
      {},
      R"(/* The nearest whole number, halves to the even one. */
 static float rint_f32(float x) {
+  float whole;
   if (!(x > -8388608.0f && x < 8388608.0f)) return x;
-  return x < 0.0f ? (x - 8388608.0f) + 8388608.0f : (x + 8388608.0f) - 8388608.0f;
+  whole = x < 0.0f ? -((8388608.0f - x) - 8388608.0f) : (x + 8388608.0f) - 8388608.0f;
+  return whole == x ? x : whole;
 }
 )"},
     {"round_f32",
@@ -184,7 +187,7 @@ static float rint_f32(float x) {
 static float round_f32(float x) {
   const float size = x < 0.0f ? -x : x, whole = floor_f32(size);
   const float nearest = size - whole >= 0.5f ? whole + 1.0f : whole;
-  return x < 0.0f ? -nearest : nearest;
+  return nearest == size ? x : x < 0.0f ? -nearest : nearest;
 }
 )"},
     {"pow_f32",

@@ -58,6 +58,8 @@ std::string negative(const Operands& x) {
 }
 
 std::string absolute(const Operands& x) {
+  // 0 - x, so that no zero has a sign.
+  if (x.floating()) return cat(x[0], " <= ", x.zero(), " ? ", x.zero(), " - ", x[0], " : ", x[0]);
   return cat(x[0], " < ", x.zero(), " ? ", negative(x), " : ", x[0]);
 }
 

@@ -151,6 +151,40 @@ TEST(CFunctions, AnglesOfPointsAndRemainders) {
   }
 }
 
+TEST(CFunctions, ZerosHaveTheirSigns) {
+  if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
+  struct Signed {
+    const char* name;
+    Tensor (*op)(Operand);
+    double (*exact)(double);
+  };
+  const Signed cases[] = {
+      {"abs", abs, std::fabs},
+      {"ceil", ceil, std::ceil},
+      {"erf", erf, std::erf},
+      {"expm1", exponential_minus_one, std::expm1},
+      {"floor", floor, std::floor},
+      {"log1p", log_plus_one, std::log1p},
+      {"rint", round_nearest_even, std::nearbyint},
+      {"round", round_nearest_afz, std::round},
+      {"sqrt", sqrt, std::sqrt},
+      {"tanh", tanh, std::tanh},
+  };
+  const float x[] = {0.0f, -0.0f, 0.25f, -0.25f, 1e-30f, -1e-30f, 1e-45f, -1e-45f, 7.0f, -7.0f};
+  const TensorType type{DType::kF32, {std::size(x)}};
+  GraphBuilder builder;
+  SinkScope scope(builder);
+  const Tensor argument = builder.argument("x", type);
+  for (const Signed& one : cases) builder.result(one.name, one.op(argument));
+  const auto graph = builder.finish();
+  const std::vector<Literal> y = CompiledC(*graph, print_c(*graph))({Literal::copy(type, x)});
+  for (size_t i = 0; i < y.size(); ++i) {
+    for (size_t k = 0; k < std::size(x); ++k)
+      EXPECT_LE(apart(static_cast<const float*>(y[i].raw())[k], cases[i].exact(x[k])), 4)
+          << cases[i].name << " of " << x[k];
+  }
+}
+
 TEST(CFunctions, ErfcAndPowerKeepTheirBounds) {
   if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
   constexpr int64_t kCount = 4001;
