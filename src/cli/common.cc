@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -18,8 +19,8 @@
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
-#include "base/split.h"
 #include "cli/near_files.h"
+#include "dist/launch_environment.h"
 #include "dist/replicas.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
@@ -28,17 +29,6 @@
 
 namespace espalier::cli {
 namespace {
-
-// "a:2,b:2" of a run over hosts; "" of others.
-std::string launched_hosts() {
-  const char *const hosts = std::getenv("ESPALIER_HOSTS"), *const sizes = std::getenv("ESPALIER_HOST_SIZES");
-  if (!hosts || !sizes) return "";
-  const std::vector<std::string> names = names_at(hosts, ','), ranks = names_at(sizes, ',');
-  std::vector<std::string> out;
-  for (size_t i = 0; i < std::min(names.size(), ranks.size()); ++i)
-    out.push_back(cat(names[i], ":", ranks[i]));
-  return joined(out, ',');
-}
 
 std::string program = "espalier";
 std::vector<std::string> words_called;
@@ -63,16 +53,12 @@ std::string called_again(const std::string& flag) {
   std::vector<std::string> words = words_called;
   if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);
   if (!flag.empty() && std::ranges::find(words, flag) == words.end()) words.push_back(flag);
-  // As one of several.
-  if (const char* world = std::getenv("ESPALIER_WORLD"); world && std::atoi(world) > 1) {
-    const std::string hosts = launched_hosts();
-    const bool over_hosts = !hosts.empty();
-    words.insert(words.begin(),
-                 {"launch", over_hosts ? "--hosts" : "-n", over_hosts ? hosts : world, "--", program});
-  }
   bool reads = false;
   for (size_t i = 0; i < words.size(); ++i) reads |= words[i] == "-" && (i == 0 || words[i - 1] != "--out");
-  return cat("`", command(words), "`", reads ? " with the same standard input" : "");
+  // As one of several.
+  const char* const launch = std::getenv(kLaunchVariable);
+  return cat("`", launch ? cat(launch, " -- ") : "", command(words), "`",
+             reads ? " with the same standard input" : "");
 }
 
 std::string command(const std::vector<std::string>& arguments) {

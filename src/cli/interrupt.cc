@@ -13,6 +13,8 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/common.h"
+#include "comm/control_end.h"
+#include "dist/launch_environment.h"
 #include "dist/replicas.h"
 #include "espalier/devices.h"
 #include "espalier/run_context.h"
@@ -138,6 +140,11 @@ InterruptScope::~InterruptScope() {
 }
 bool InterruptScope::asked() { return interrupted != 0; }
 bool InterruptScope::obeyed() { return cli::obeyed; }
+int InterruptScope::status() {
+  // The only rank of an mpirun is no worker.
+  const bool told = interrupted != SIGINT && std::getenv(kLaunchVariable);
+  return told ? kPreemptedStatus : 128 + SIGINT;
+}
 
 std::shared_ptr<Callback> StopOnInterrupt(std::string plan) {
   return std::make_shared<Stop>(std::move(plan));

@@ -24,6 +24,9 @@ class InterruptScope {
   static bool asked();
   // Whether a run ended for it.
   static bool obeyed();
+  // With which status its process then ends: 42 where SIGTERM or SIGUSR1 came to a rank of `espalier launch`,
+  // else 130.
+  static int status();
 
  private:
   bool launched_ = false;  // GoSignals have the others

@@ -16,6 +16,7 @@
 #include "dist/launch_environment.h"
 #include "dist/mpirun_words.h"
 #include "espalier/error.h"
+#include "format/utf8.h"
 
 namespace espalier::cli {
 namespace {
@@ -35,6 +36,22 @@ std::vector<std::string> program_words() {
     throw ValueError("launch.words", "the program and its arguments stand behind \"--\"",
                      "espalier launch -n 2 -- PROGRAM ARGS...");
   return {mark + 1, words.end()};
+}
+
+// The launch as it was called, for ranks that say how the run goes on: without faults to try, and without
+// values of variables, which may be keys. "" where ranks cannot get it as text.
+std::string called_launch() {
+  const std::vector<std::string>& words = called_words();
+  std::vector<std::string> out;
+  for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string before = i > 0 ? words[i - 1] : "", &word = words[i];
+    if (before == "--chaos" || word == "--chaos" || word.starts_with("--chaos=")) continue;
+    constexpr std::string_view kEnv = "--env=";
+    const size_t name = before == "--env" ? 0 : word.starts_with(kEnv) ? kEnv.size() : word.size();
+    out.push_back(word.substr(0, word.find('=', name)));
+  }
+  const std::string text = command(out);
+  return is_utf8(text) ? text : "";
 }
 
 // "300s", "2.5s", "300".
@@ -156,6 +173,8 @@ void launch_program(LaunchFlags& flags) {
   flags.launch.program = program_words();
   flags.launch.stall_after = seconds_of(flags.stall_after);
   for (const std::string& word : flags.variables) flags.launch.environment.push_back(given_variable(word));
+  if (const std::string called = called_launch(); !called.empty())
+    flags.launch.environment.push_back(cat(kLaunchVariable, "=", called));
   const auto say = [](const std::string& text) { say_aside(cat("espalier launch: ", text, "\n")); };
   flags.launch.say = say;
   const bool is_auto = flags.engine == "auto";
@@ -188,7 +207,8 @@ constexpr const char* kLaunchExamples =
     "Rank 0 has standard input. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP go to\n"
     "all. When a rank dies, fails, leaves early, is silent for 5 s or does not go on,\n"
     "one sentence says which and what it was doing, the others are ended, and its\n"
-    "last lines are shown. No rank outlives the launcher.\n"
+    "last lines are shown. No rank outlives the launcher. With --engine mpi ranks get\n"
+    "SIGUSR1 for the first SIGINT or SIGTERM, and are ended by the second.\n"
     "\n"
     "With --hosts the launcher starts this program on each host, by COMMAND. It has\n"
     "to be there under the same path, as the folder and the program. The folder is\n"

@@ -202,7 +202,7 @@ std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume,
   if (InterruptScope::obeyed() && posix_env().exists(checkpoint_of(plan))) {
     say_aside(cat(beyond_bar(), "interrupted; ", checkpoint_of(plan),
                   " holds the run: ", called_again(resume ? "" : "--resume"), " goes on\n"));
-    throw Exit{130};
+    throw Exit{InterruptScope::status()};
   }
   return history;
 }

@@ -97,11 +97,12 @@ struct LaunchOutcome {
 // ESPALIER_SEGMENTS is of the ranks of one host. Over hosts nobody reads standard input; otherwise
 // rank 0 does unless that is a terminal, and its output is passed on byte by byte; that of
 // the others line by line. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP go to all ranks with their child
-// processes. When the run is given up, or a rank of programs that do not join its control fails, the others
-// get SIGTERM, and SIGKILL 2 s later. A run that got SIGINT, SIGTERM or SIGHUP is not started again. Nothing
-// that it started is left when it returns, nor when the calling thread is killed. Raises
-// ValueError[launch.ranks], [launch.words], [launch.stall], [launch.agent], [launch.interface], [chaos.*],
-// IoError[launch.program], [launch.start], [launch.output], StateError[launch.once], RunError[comm.memory].
+// processes, and to a starter as dist/starter_signals.h says. When the run is given up, or a rank of programs
+// that do not join its control fails, the others get SIGTERM, and SIGKILL 2 s later. A run that got SIGINT,
+// SIGTERM or SIGHUP is not started again. Nothing that it started is left when it returns, nor when the
+// calling thread is killed. Raises ValueError[launch.ranks], [launch.words], [launch.stall], [launch.agent],
+// [launch.interface], [chaos.*], IoError[launch.program], [launch.start], [launch.output],
+// StateError[launch.once], RunError[comm.memory].
 LaunchOutcome launch(const LaunchOptions& options);
 
 }  // namespace espalier

@@ -6,6 +6,9 @@
 
 namespace espalier {
 
+// In which a rank has what started it, as words of a shell: "espalier launch -n 2 --engine mpi".
+inline constexpr const char* kLaunchVariable = "ESPALIER_LAUNCH";
+
 // Of this process, "NAME=VALUE", without what an outer launch has set.
 std::vector<std::string> outer_environment();
 

@@ -65,7 +65,8 @@ void LaunchRanks::started(int rank, int64_t pid) {
   starter_ = static_cast<pid_t>(pid);
 }
 
-void LaunchRanks::ended(int rank, const ProcessEnd& end, const std::optional<StageReport>& last) {
+void LaunchRanks::ended(int rank, const ProcessEnd& seen, const std::optional<StageReport>& last) {
+  const ProcessEnd end = options_.starter.empty() ? seen : starter_signals_.meant_by(seen);
   control_.ended(rank, end, last);
   tally_.ended(rank, end, host_->were_told());
 }
@@ -74,6 +75,7 @@ void LaunchRanks::run(LaunchSignals& signals) {
   while (!host_->all_ended()) {
     wait(signals);
     for (const int number : signals.take()) forward(number);
+    ask_starter();
     control_.serve();
     host_->look_after();
     hear();
@@ -100,11 +102,32 @@ void LaunchRanks::wait(LaunchSignals& signals) {
 }
 
 void LaunchRanks::forward(int number) {
-  host_->signal(number);
   tally_.forwarded(number);
+  if (options_.starter.empty())
+    host_->signal(number);
+  else
+    forward_to_starter(number);
   if (number != SIGTSTP) return;
   ::raise(SIGSTOP);
   host_->signal(SIGCONT);
+}
+
+void LaunchRanks::forward_to_starter(int number) {
+  const int sent = starter_signals_.sent_for(number, posix_env().steady_seconds());
+  if (sent == SIGUSR1) {
+    asks_starter_ = true;
+    ask_starter();
+  } else if (sent != 0) {
+    if (sent == SIGTERM) asks_starter_ = false;
+    host_->signal(sent);
+  }
+}
+
+// A starter that has no ranks yet passes signals on to nobody.
+void LaunchRanks::ask_starter() {
+  if (!asks_starter_ || (options_.starts_children && !has_running_children(starter_))) return;
+  asks_starter_ = false;
+  host_->signal(SIGUSR1);
 }
 
 // What the coordinator has found out.

@@ -10,6 +10,7 @@
 #include "dist/launch_signals.h"
 #include "dist/launch_start.h"
 #include "dist/launch_tally.h"
+#include "dist/starter_signals.h"
 #include "dist/starter_watch.h"
 
 namespace espalier {
@@ -25,11 +26,13 @@ class LaunchRanks final : public LaunchStart, private HostListener {
  private:
   void started(int rank, int64_t pid) override;
   void stopped(int rank, bool is_stopped) override { control_.stopped(rank, is_stopped); }
-  void ended(int rank, const ProcessEnd& end, const std::optional<StageReport>& last) override;
+  void ended(int rank, const ProcessEnd& seen, const std::optional<StageReport>& last) override;
 
   void wait(LaunchSignals& signals);
   void pass_on_the_rest(LaunchSignals& signals);
   void forward(int number);
+  void forward_to_starter(int number);
+  void ask_starter();
   void hear();
   void see_ranks();
   void watch_starter();
@@ -41,6 +44,8 @@ class LaunchRanks final : public LaunchStart, private HostListener {
   std::string last_collectives_;  // when the run was given up
   std::unique_ptr<HostRanks> host_;
   pid_t starter_ = -1;
+  StarterSignals starter_signals_;
+  bool asks_starter_ = false;  // by SIGUSR1, when it has ranks
   StarterWatch watch_;
   double look_at_ = 0;
   std::string stuck_;  // why the starter was ended
