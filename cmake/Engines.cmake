@@ -1,6 +1,25 @@
 # Engines between hosts, engines/x.cc -> espalier_x.so: modules that the library loads when a run asks for them
 # (src/comm/wire_module.h). They know headers of it and link nothing of it; each is built where its package is.
 
+# A module and the program that loads it may be of two builds of one version: what they share is part of the version
+# by which they know each other.
+set(wire_text "")
+foreach(header comm/wire.h comm/wire_module.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${header})
+  file(READ ${PROJECT_SOURCE_DIR}/src/${header} text)
+  string(APPEND wire_text "${text}")
+endforeach()
+string(SHA256 wire_hash "${wire_text}")
+string(SUBSTRING ${wire_hash} 0 8 wire_hash)
+file(CONFIGURE OUTPUT ${ESPALIER_GENERATED_DIR}/base/wire_version.h CONTENT [[
+// Generated from the project's version, src/comm/wire.h and src/comm/wire_module.h. Do not edit.
+#pragma once
+
+namespace espalier {
+inline constexpr const char* kWireVersion = "@PROJECT_VERSION@-@wire_hash@";
+}  // namespace espalier
+]] @ONLY)
+
 # Where programs look that do not lie beside them.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/comm/wire_module.cc PROPERTIES
   COMPILE_DEFINITIONS ESPALIER_MODULE_FOLDER="${CMAKE_INSTALL_FULL_LIBDIR}/espalier")

@@ -26,7 +26,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/version.h"
 #include "comm/wire.h"
 #include "comm/wire_module.h"
 
@@ -439,5 +438,5 @@ std::unique_ptr<Wire> make_gloo(const WireOptions& options) { return std::make_u
 
 extern "C" {
 extern const espalier::WireModule espalier_wire_module;
-const espalier::WireModule espalier_wire_module = {espalier::kVersion, espalier::make_gloo};
+const espalier::WireModule espalier_wire_module = {espalier::kWireVersion, espalier::make_gloo};
 }

@@ -18,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/version.h"
 #include "comm/wire.h"
 #include "comm/wire_module.h"
 
@@ -212,5 +211,5 @@ std::unique_ptr<Wire> make_mpi(const WireOptions& options) { return std::make_un
 
 extern "C" {
 extern const espalier::WireModule espalier_wire_module;
-const espalier::WireModule espalier_wire_module = {espalier::kVersion, espalier::make_mpi};
+const espalier::WireModule espalier_wire_module = {espalier::kWireVersion, espalier::make_mpi};
 }

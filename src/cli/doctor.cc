@@ -2,6 +2,7 @@
 #include "dist/doctor.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "base/shortened.h"
 #include "cli/common.h"
+#include "dist/launch_process.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -85,6 +87,17 @@ std::string lines_of(const std::vector<DoctorFinding>& findings) {
   return out;
 }
 
+// Where the file of the planned program lies; "" where none is planned, or it is not found.
+std::string folder_of_program(const std::vector<std::string>& words) {
+  if (words.empty()) return "";
+  try {
+    std::error_code error;
+    return std::filesystem::canonical(program_file(words[0]), error).parent_path();
+  } catch (const IoError&) {
+    return "";
+  }
+}
+
 void compare_files(const DoctorFlags& flags) {
   std::vector<RankReport> reports;
   for (const std::string& path : flags.compare) reports.push_back(report_in(path));
@@ -105,7 +118,8 @@ void examine(DoctorFlags& flags) {
   const std::vector<std::string>& words = called_words();
   if (const auto mark = std::ranges::find(words, "--"); mark != words.end())
     flags.plan.program = {mark + 1, words.end()};
-  const Diagnosis said = diagnose(process_environment(), machine_facts(), flags.plan);
+  const Diagnosis said =
+      diagnose(process_environment(), machine_facts(folder_of_program(flags.plan.program)), flags.plan);
   const bool wrong = any_wrong(said.findings);
   if (flags.results.json)
     flags.results.write_json("doctor", {{"place", json_of_place(said.place)},

@@ -1,6 +1,8 @@
 // Mistakes that are planted around the command, and that it finds.
 #include <unistd.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
@@ -116,6 +118,28 @@ TEST(DoctorVerb, AnEngineThatIsNotThere) {
   EXPECT_EQ(run.code, 1);
   EXPECT_TRUE(output_says(run, "WRONG engine: the engine gloo is not there: ")) << run.output;
   EXPECT_TRUE(output_says(run, "libgloo")) << run.output;
+}
+
+// A program that lies elsewhere has the engines of the command that starts it, and doctor says so beforehand.
+TEST(DoctorVerb, AnEngineThatLaunchHandsOn) {
+  if (const std::string why = missing_engine({"gloo"}); !why.empty()) GTEST_SKIP() << why;
+  const std::string folder = folder_to_launch("doctor-elsewhere"), program = folder + "/espalier";
+  std::filesystem::copy_file(build_folder() + "/espalier", program);
+  const std::string train =
+      cat(program, " train ", folder, "/plan.toml --strategy multiworker --model ", folder, "/model");
+  const std::string flags = cat("--hosts a:1,b:1 --interface 127.0.0.1 ");
+  const Outcome said = call_doctor(cat(flags, "-- ", train));
+  const std::string build = std::filesystem::canonical(build_folder()).string();
+  EXPECT_TRUE(output_says(said, cat("gloo (of ", build, ", which espalier launch tells its ranks)")))
+      << said.output;
+  EXPECT_FALSE(output_says(said, "WRONG engine")) << said.output;
+  const Outcome run = call_shell(cat(build_folder(), "/espalier launch --agent env ", flags, "-- ", train));
+  EXPECT_EQ(run.code, 0) << run.error;
+  const std::string torchrun =
+      "env RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500";
+  const Outcome alone = call_doctor(cat("-- ", train), torchrun);
+  EXPECT_TRUE(output_says(alone, cat("; the run cannot start; fix: ESPALIER_MODULES=", build)))
+      << alone.output;
 }
 
 TEST(DoctorVerb, ABusyPort) {

@@ -89,6 +89,8 @@ TEST_F(Engines, SlowMpirunStartsWorkers) {
   expect_same(cat("ESPALIER_ENGINE=mpi ", kMpirun, "-x ESPALIER_ENGINE -n 3 ", train()), "; engine: mpi");
   expect_same(cat("ESPALIER_ENGINE=gloo ", kMpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
               "engine: gloo over ");
+  expect_same(cat("ESPALIER_ENGINE=shm ", kMpirun, "-x ESPALIER_ENGINE -n 3 ", train()),
+              "; engine: shm, since ESPALIER_ENGINE says so");
 }
 
 TEST_F(Engines, SlowLaunchRunsMpirunUnderneath) {

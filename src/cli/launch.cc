@@ -15,6 +15,7 @@
 #include "comm/wire_module.h"
 #include "dist/launch_environment.h"
 #include "dist/mpirun_words.h"
+#include "dist/worker_engine.h"
 #include "espalier/error.h"
 #include "format/utf8.h"
 
@@ -127,9 +128,12 @@ std::string choose_engine(LaunchFlags& flags) {
   if (engine == "gloo" && hosts == 0)
     throw ValueError("launch.engine", "--engine gloo is for ranks of several hosts",
                      "--hosts a:2,b:2, or leave --engine out");
-  if (engine == "auto") engine = hosts > 1 ? "gloo" : "shm";
+  if (engine == "auto") engine = launched_engine(hosts);
   if (engine == "shm") return "engine: shm (one host)";
   if (std::string why; !has_wire(engine, &why)) throw RunError("comm.engine", why);
+  // A program that lies elsewhere has it from here, unless it has one of its own.
+  if (const std::string folder = wire_folder(engine); is_utf8(folder))
+    flags.launch.environment.push_back(cat(kLauncherModules, "=", folder));
   if (engine == "mpi") {
     // One process, which starts them; over hosts it has children that start ranks there.
     flags.launch.program = mpirun_words(flags.launch);

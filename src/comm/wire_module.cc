@@ -10,7 +10,6 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
-#include "base/version.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -29,45 +28,58 @@ const Engine& engine_of(const std::string& name) {
                    cat("there is no engine \"", shortened(name), "\" between hosts: known are gloo and mpi"));
 }
 
-std::vector<std::filesystem::path> module_folders() {
+// Of the program in this folder; "" where it is not known.
+std::vector<std::filesystem::path> module_folders(const std::filesystem::path& program) {
   if (const char* given = std::getenv("ESPALIER_MODULES"); given && *given) return {given};
   std::vector<std::filesystem::path> out;
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  if (!error) {
+  if (!program.empty()) {
     out.push_back(program);
     out.push_back((program / "../lib/espalier").lexically_normal());
   }
   out.emplace_back(ESPALIER_MODULE_FOLDER);
+  if (const char* launchers = std::getenv(kLauncherModules); launchers && *launchers)
+    out.emplace_back(launchers);
   return out;
 }
 
-// The module, or why there is none.
+std::filesystem::path own_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+// The module and its folder, or why there is none.
 struct Loaded {
   const WireModule* module = nullptr;
-  std::string why = {}, fix = {};
+  std::string why = {}, fix = {}, folder = {};
 };
 
 // It stays loaded: what an engine has started outlives its wire.
-Loaded load_module(const Engine& engine) {
+Loaded load_module(const Engine& engine, const std::filesystem::path& program = own_folder()) {
   const std::string file = cat("espalier_", engine.name, ".so");
-  std::string searched;
-  for (const std::filesystem::path& folder : module_folders()) {
+  std::string searched, refused;
+  const auto refuse = [&](const std::string& why) {
+    if (refused.empty()) refused = why;
+  };
+  for (const std::filesystem::path& folder : module_folders(program)) {
     const std::string path = folder / file;
     if (::access(path.c_str(), F_OK) != 0) {
       searched += cat(searched.empty() ? "" : ", ", folder.string());
       continue;
     }
     void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      return {nullptr, cat("the engine ", engine.name, " cannot be loaded; ", engine.packages,
-                           " to be installed: ", ::dlerror())};
+    if (!handle) {
+      refuse(cat("the engine ", engine.name, " cannot be loaded; ", engine.packages,
+                 " to be installed: ", ::dlerror()));
+      continue;
+    }
     const auto* module = static_cast<const WireModule*>(::dlsym(handle, kWireModule));
-    if (!module) return {nullptr, cat(path, " is no engine of this library: it has no ", kWireModule)};
-    if (std::strcmp(module->version, kVersion) != 0)
-      return {nullptr, cat(path, " is of version ", module->version, ", and this program of ", kVersion)};
-    return {module, {}};
+    if (module && std::strcmp(module->version, kWireVersion) == 0)
+      return {.module = module, .folder = folder};
+    refuse(module ? cat(path, " is of version ", module->version, ", and this program of ", kWireVersion)
+                  : cat(path, " is no engine of this library: it has no ", kWireModule));
+    ::dlclose(handle);
   }
+  if (!refused.empty()) return {.why = refused};
   return {nullptr,
           cat("the engine ", engine.name, " is not there: it is built where ", engine.packages,
               " installed, as ", file, ", and searched in ", searched),
@@ -94,5 +106,11 @@ bool has_wire(const std::string& engine, std::string* why) {
   if (why) *why = loaded.why;
   return loaded.module != nullptr;
 }
+
+std::string why_no_wire(const std::string& engine, const std::string& program_folder) {
+  return load_module(engine_of(engine), program_folder).why;
+}
+
+std::string wire_folder(const std::string& engine) { return load_module(engine_of(engine)).folder; }
 
 }  // namespace espalier

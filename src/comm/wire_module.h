@@ -1,11 +1,13 @@
 // Loading an engine: a shared object, espalier_gloo.so, which needs packages that not every machine has. It
-// is searched beside the program, in ../lib/espalier of there, and where the library is installed; where
-// ESPALIER_MODULES names a folder, in that alone. It stays loaded.
+// is searched beside the program, in ../lib/espalier of there, where the library is installed, and where the
+// launcher has it (kLauncherModules); where ESPALIER_MODULES names a folder, in that alone. The first one of
+// this program's version counts. It stays loaded.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "base/wire_version.h"
 #include "comm/wire.h"
 
 namespace espalier {
@@ -25,10 +27,17 @@ struct WireOptions {
 std::unique_ptr<Wire> load_wire(const std::string& engine, const WireOptions& options);
 // Whether load_wire() would find the module; where not, why.
 bool has_wire(const std::string& engine, std::string* why = nullptr);
+// Why a program that lies in this folder would not find it, with the environment of this process; "" where it
+// would.
+std::string why_no_wire(const std::string& engine, const std::string& program_folder);
+// Where this process finds it; "" where it does not.
+std::string wire_folder(const std::string& engine);
+// The variable by which `espalier launch` hands that folder on to its ranks.
+inline constexpr const char* kLauncherModules = "ESPALIER_LAUNCHER_MODULES";
 
 // The C symbol of a module, by name, and what it points to.
 struct WireModule {
-  const char* version = nullptr;  // kVersion of the library that it was built with
+  const char* version = nullptr;  // kWireVersion of the library that it was built with
   // Throws std::exception; what() is in the engine's words.
   std::unique_ptr<Wire> (*make)(const WireOptions& options) = nullptr;
 };

@@ -22,8 +22,10 @@
 #include <gtest/gtest.h>
 
 #include "base/comes_true_test.h"
+#include "base/env.h"
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "base/wire_version.h"
 #include "comm/control_server.h"
 #include "comm/ranks_test.h"
 #include "comm/wire_module.h"
@@ -325,6 +327,30 @@ TEST(MpiWire, AnotherWorldThanTheRunsIsRefusedSlow) {
   EXPECT_NE(step.find("Slurm has started this rank without PMIx, which Open MPI needs: use srun --mpi=pmix"),
             step.npos)
       << step;
+}
+
+// A program's own module counts, unless it is of another version; then the launcher's does.
+TEST(WireModule, TheLaunchersIsTakenWhereThereIsNoOtherOfThisVersion) {
+  const std::string here = wire_folder("gloo");
+  if (here.empty()) GTEST_SKIP() << why_no_wire("gloo", "");
+  const std::string folder = testing::TempDir() + "/espalier-other-module",
+                    module = folder + "/espalier_gloo.so";
+  fs::create_directories(folder);
+  EXPECT_EQ(why_no_wire("gloo", here), "");
+  EXPECT_NE(why_no_wire("gloo", folder).find(cat("searched in ", folder, ", ")), std::string::npos);
+  ::setenv(kLauncherModules, here.c_str(), 1);
+  EXPECT_EQ(why_no_wire("gloo", folder), "");
+  std::string bytes = posix_env().read_file(here + "/espalier_gloo.so");
+  const size_t version = bytes.find(kWireVersion);
+  ASSERT_NE(version, std::string::npos);
+  bytes.replace(version, 5, "9.9.9");
+  std::ofstream(module) << bytes;
+  EXPECT_EQ(why_no_wire("gloo", folder), "");
+  ::unsetenv(kLauncherModules);
+  const std::string why = why_no_wire("gloo", folder);
+  EXPECT_TRUE(why.starts_with(cat(module, " is of version 9.9.9"))) << why;
+  EXPECT_TRUE(why.ends_with(cat(", and this program of ", kWireVersion))) << why;
+  fs::remove_all(folder);
 }
 
 TEST(WireModule, WhatIsMissingIsNamed) {

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "dist/doctor_findings.h"
+#include "dist/worker_engine.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -52,23 +53,11 @@ std::optional<ResolvedPlace> examine_place(DoctorCase& of) {
   return out;
 }
 
-// What ranks talk through: as planned, as ranks of other launchers are told or choose, as espalier launch
-// chooses.
-std::string engine_of(const DoctorCase& of) {
-  const auto there = [&](const char* engine) {
-    const auto found = of.machine.engines.find(engine);
-    return found != of.machine.engines.end() && found->second.empty();
-  };
-  if (of.plan.engine != "auto") return of.plan.engine;
-  if (!of.by_flags && of.world > 1) {
-    const std::string told = of.variable("ESPALIER_ENGINE");
-    if (!told.empty() && told != "auto") return told;
-    if (of.joins_by_address()) {
-      const bool by_mpi = !of.variable("PMIX_RANK").empty() || !of.variable("PMI_RANK").empty();
-      return by_mpi && there("mpi") ? "mpi" : "gloo";
-    }
-  }
-  return !of.several_hosts ? "shm" : !there("gloo") && there("mpi") ? "mpi" : "gloo";
+// What ranks talk through: as planned, as ranks of other launchers choose, as espalier launch chooses.
+EngineChoice engine_of(const DoctorCase& of) {
+  if (of.plan.engine != "auto") return {of.plan.engine, ""};
+  if (of.joins_by_address()) return chosen_engine(of.environment, of.place, [&] { return of.finds("mpi"); });
+  return {launched_engine(of.several_hosts ? 2 : 1), ""};
 }
 
 // Ranks, hosts and engine as planned: by flags, else as the launcher says.
@@ -93,9 +82,11 @@ void settle_plan(DoctorCase& of) {
         of.place.hosts.size() > 1 || (of.place.local_world > 0 && of.place.world > of.place.local_world);
     of.ranks_here = of.place.local_world > 0 ? of.place.local_world : of.several_hosts ? 1 : of.world;
   }
-  of.engine = engine_of(of);
+  const EngineChoice choice = engine_of(of);
+  of.engine = choice.engine;
   if (!by_flags) {
-    if (of.world > 1) of.ok("plan", cat(counted(of.world, "rank"), ", engine ", of.engine));
+    const std::string since = choice.why.empty() ? "" : cat(", since ", choice.why);
+    if (of.world > 1) of.ok("plan", cat(counted(of.world, "rank"), ", engine ", of.engine, since));
     if (of.joins_by_address() && of.place.coordinator.empty())
       of.add(DoctorGrade::kWrong, "coordinator",
              cat(of.place.source, " (", of.place.said, ") does not say where ranks meet"),
@@ -116,6 +107,16 @@ void settle_plan(DoctorCase& of) {
 
 bool DoctorCase::joins_by_address() const {
   return !by_flags && place.world > 1 && variable("ESPALIER_SEGMENTS").empty();
+}
+
+bool DoctorCase::finds(const std::string& engine) const {
+  const auto found = machine.engines.find(engine);
+  return found != machine.engines.end() && found->second.empty();
+}
+
+std::string DoctorCase::handed_on(const std::string& engine) const {
+  const auto found = machine.command_engines.find(engine);
+  return joins_by_address() || finds(engine) || found == machine.command_engines.end() ? "" : found->second;
 }
 
 bool DoctorCase::has_own_cores() const {

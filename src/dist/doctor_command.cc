@@ -28,7 +28,11 @@ std::string interface_word(const DoctorCase& of) {
   return of.plan.interface;
 }
 
-std::string engine_word(const DoctorCase& of) { return wrong_about(of, "engine") ? "auto" : of.plan.engine; }
+std::string engine_word(const DoctorCase& of) {
+  if (!wrong_about(of, "engine")) return of.plan.engine;
+  const auto is_there = [&](const char* engine) { return of.finds(engine) || !of.handed_on(engine).empty(); };
+  return of.several_hosts && !is_there("gloo") && is_there("mpi") ? "mpi" : "auto";
+}
 
 std::vector<std::string> launch_words(const DoctorCase& of) {
   std::vector<std::string> out = {"espalier", "launch"};

@@ -22,6 +22,9 @@ struct DoctorCase {
   std::string variable(const std::string& name) const { return environment(name).value_or(""); }
   // Whether ranks meet at an address that their launcher says: in runs that espalier launch has not started.
   bool joins_by_address() const;
+  // Whether a rank finds the module of an engine by itself; else where, as espalier launch tells it, or "".
+  bool finds(const std::string& engine) const;
+  std::string handed_on(const std::string& engine) const;
   // Whether the affinity mask may be this rank's alone: mpirun and srun give each rank cores of its own.
   bool has_own_cores() const;
   // How many of this host its ranks have together.

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "dist/doctor_findings.h"
 
 namespace espalier {
@@ -82,15 +83,24 @@ void examine_memory(DoctorCase& of) {
 void examine_engines(DoctorCase& of) {
   std::string there = "shm", not_there;
   for (const auto& [engine, why] : of.machine.engines) {
+    const std::string handed_on = of.handed_on(engine);
+    const auto here = of.machine.command_engines.find(engine);
     if (why.empty()) {
       there += cat(", ", engine);
+    } else if (!handed_on.empty()) {
+      there += cat(", ", engine, " (of ", handed_on, ", which espalier launch tells its ranks)");
     } else if (engine == of.engine) {
-      of.add(DoctorGrade::kWrong, "engine", why, "the run cannot start", "install it, or another --engine");
+      of.add(DoctorGrade::kWrong, "engine", why, "the run cannot start",
+             here == of.machine.command_engines.end() ? "install it, or another --engine"
+                                                      : cat("ESPALIER_MODULES=", here->second));
     } else {
       not_there += cat("; ", why);
     }
   }
   of.ok("engines", there + not_there);
+  if (of.engine != "shm" && !of.machine.engines.contains(of.engine))
+    of.add(DoctorGrade::kWrong, "engine", cat("ESPALIER_ENGINE is ", shortened(of.engine)),
+           "no rank knows an engine of this name", "ESPALIER_ENGINE=auto");
   if (of.engine == "shm" && of.several_hosts)
     of.add(DoctorGrade::kWrong, "engine",
            cat("engine shm for ", counted(of.world, "rank"), " on several hosts"),

@@ -269,7 +269,7 @@ TEST(Doctor, SlurmWithoutPmix) {
   EXPECT_EQ(script.diagnosis().command, "srun -n 4 PROGRAM");
 }
 
-// What a rank chooses where nobody has asked: mpi below an MPI launcher.
+// What a rank chooses where nobody has asked: memory on one host, else mpi below an MPI launcher.
 TEST(Doctor, TheEngineIsTheOneThatRanksWillTake) {
   const auto engine = [](const Planted& planted) {
     for (const DoctorFinding& one : planted.diagnosis().findings) {
@@ -278,15 +278,18 @@ TEST(Doctor, TheEngineIsTheOneThatRanksWillTake) {
     return std::string();
   };
   Planted step{.variables = slurm_step("pmi2")};
-  EXPECT_EQ(engine(step), "4 ranks, engine gloo");
+  EXPECT_EQ(engine(step), "4 ranks, engine shm, since all ranks are on one host");
+  step.variables["SLURM_STEP_NODELIST"] = "a,b";
+  step.variables["SLURM_STEP_TASKS_PER_NODE"] = "2(x2)";
+  EXPECT_EQ(engine(step), "4 ranks, engine gloo, since no MPI launcher started them");
   step.variables["PMI_RANK"] = "1";
   step.variables["PMI_SIZE"] = "4";
-  EXPECT_EQ(engine(step), "4 ranks, engine mpi");
+  EXPECT_EQ(engine(step), "4 ranks, engine mpi, since an MPI launcher started them");
   EXPECT_TRUE(troubles(step).starts_with("WRONG slurm: srun has --mpi=pmi2, and the engine is mpi; "))
       << troubles(step);
   EXPECT_EQ(step.diagnosis().command, "srun -n 4 --mpi=pmix PROGRAM");
   step.machine.engines["mpi"] = "not there";
-  EXPECT_EQ(engine(step), "4 ranks, engine gloo");
+  EXPECT_EQ(engine(step), "4 ranks, engine gloo, since the module mpi is not there");
   Planted asked{.variables = slurm_step()};
   asked.variables["ESPALIER_ENGINE"] = "mpi";
   EXPECT_TRUE(troubles(asked).starts_with("WRONG slurm: srun has no --mpi=pmix, and the engine is mpi; "))
@@ -339,9 +342,11 @@ TEST(Doctor, EnginesThatAreNotThere) {
   EXPECT_EQ(troubles(planted),
             "WRONG engine: the engine gloo needs libgloo-dev; the run cannot start; fix: install it, or "
             "another --engine\n");
-  EXPECT_EQ(planted.diagnosis().command, "espalier launch --hosts a:2,b:2 -- PROGRAM");
+  EXPECT_EQ(planted.diagnosis().command, "espalier launch --hosts a:2,b:2 --engine mpi -- PROGRAM");
   planted.plan.engine = "auto";
-  EXPECT_EQ(troubles(planted), "");  // mpi is
+  EXPECT_TRUE(troubles(planted).starts_with("WRONG engine: the engine gloo needs libgloo-dev; "))
+      << "the launcher takes gloo between hosts, whatever else is there";
+  EXPECT_EQ(planted.diagnosis().command, "espalier launch --hosts a:2,b:2 --engine mpi -- PROGRAM");
   planted.plan.engine = "shm";
   EXPECT_EQ(
       troubles(planted),
@@ -353,6 +358,42 @@ TEST(Doctor, EnginesThatAreNotThere) {
       troubles(planted),
       "WRONG engine: neither mpirun nor srun is there; nothing starts ranks of MPI; fix: apt-get install "
       "openmpi-bin\n");
+}
+
+// A program that lies elsewhere gets the folder of the command's from espalier launch, and from nobody else.
+TEST(Doctor, EnginesThatOnlyTheCommandFinds) {
+  const auto engines = [](const Planted& planted) {
+    for (const DoctorFinding& one : planted.diagnosis().findings) {
+      if (one.topic == "engines") return one.what;
+    }
+    return std::string();
+  };
+  Planted planted{.plan = {.hosts = kTwoHosts}};
+  planted.machine.engines["gloo"] = "the engine gloo is not there";
+  planted.machine.command_engines["gloo"] = "/opt/bin";
+  EXPECT_EQ(troubles(planted), "");
+  EXPECT_EQ(engines(planted), "shm, gloo (of /opt/bin, which espalier launch tells its ranks), mpi");
+  planted.plan.hosts.clear();
+  planted.variables = {{"RANK", "0"},        {"WORLD_SIZE", "4"},
+                       {"LOCAL_RANK", "0"},  {"LOCAL_WORLD_SIZE", "2"},
+                       {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}};
+  EXPECT_EQ(
+      troubles(planted),
+      "WRONG engine: the engine gloo is not there; the run cannot start; fix: ESPALIER_MODULES=/opt/bin\n");
+  EXPECT_EQ(engines(planted), "shm, mpi");
+}
+
+TEST(Doctor, AnEngineThatNobodyKnows) {
+  const Planted planted{.variables = {{"RANK", "0"},
+                                      {"WORLD_SIZE", "4"},
+                                      {"LOCAL_RANK", "0"},
+                                      {"LOCAL_WORLD_SIZE", "4"},
+                                      {"MASTER_ADDR", "a"},
+                                      {"MASTER_PORT", "29500"},
+                                      {"ESPALIER_ENGINE", "tcp"}}};
+  EXPECT_EQ(troubles(planted),
+            "WRONG engine: ESPALIER_ENGINE is tcp; no rank knows an engine of this name; fix: "
+            "ESPALIER_ENGINE=auto\n");
 }
 
 RankReport report_of_rank(int rank) {

@@ -130,7 +130,7 @@ std::map<std::string, std::string> versions_here() {
 
 }  // namespace
 
-MachineFacts machine_facts() {
+MachineFacts machine_facts(const std::string& program_folder) {
   MachineFacts out;
   out.host = host_name();
   out.addresses = resolved_addresses(out.host);
@@ -155,7 +155,8 @@ MachineFacts machine_facts() {
   out.versions = versions_here();
   for (const char* engine : {"gloo", "mpi"}) {
     std::string why;
-    out.engines[engine] = has_wire(engine, &why) ? "" : why;
+    if (has_wire(engine, &why)) out.command_engines[engine] = wire_folder(engine);
+    out.engines[engine] = program_folder.empty() ? why : why_no_wire(engine, program_folder);
   }
   return out;
 }

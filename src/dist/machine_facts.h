@@ -27,12 +27,15 @@ struct MachineFacts {
   std::vector<NetworkInterface> interfaces = {};  // that are up, an address each
   // "espalier", "mpirun", "srun" and packages; "" where it is not there.
   std::map<std::string, std::string> versions = {};
-  // "gloo", "mpi": "" where the module is there, otherwise why not.
+  // "gloo", "mpi": "" where the program of a rank finds the module by itself, otherwise why not.
   std::map<std::string, std::string> engines = {};
+  // The folders in which this process finds those that it does find; `espalier launch` hands them on.
+  std::map<std::string, std::string> command_engines = {};
 };
 
-// Of this process, now. Takes seconds at most where a name server does not answer.
-MachineFacts machine_facts();
+// Of this process, now, and of ranks whose program lies in this folder; "" for this process as a rank. Takes
+// seconds at most where a name server does not answer.
+MachineFacts machine_facts(const std::string& program_folder = "");
 
 // Why nobody can listen at this port of this host; "" where one can. Port 0 always can.
 std::string port_problem(int port);

@@ -23,6 +23,7 @@
 #include "dist/host_port.h"
 #include "dist/join_secret.h"
 #include "dist/late_signals.h"
+#include "dist/worker_engine.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -222,31 +223,30 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
       std::this_thread::sleep_for(kLook);
     }
   }
-  const std::string engine = variable_of_environment("ESPALIER_ENGINE").value_or("auto");
+  const auto choose = [&](const std::string& apart) {
+    return chosen_engine(
+        process_environment(), place, [] { return has_wire("mpi"); }, apart);
+  };
   const auto describe_place = [&](const std::string& wire, const std::string& why) {
     place_text_ = cat("rank ", rank_, " of ", world_, " by ", place.source, " (", place.said,
                       "); engine: ", wire, ", since ", why);
     if (const std::string warning = resolved.warning(); !warning.empty())
       place_text_ += cat("\nwarning: ", warning);
   };
-  std::string apart;
-  if (engine == "auto" && place.local_world == world_) {
-    apart = join_memory();
-    if (apart.empty()) return describe_place("shm", "all ranks are on one host");
+  EngineChoice choice = choose("");
+  if (choice.engine == "shm") {
+    const std::string apart = join_memory();
+    if (apart.empty()) return describe_place(choice.engine, choice.why);
+    choice = choose(apart);
+    if (choice.engine == "shm")
+      throw RunError("comm.engine", cat("ESPALIER_ENGINE is shm, and ", apart), "ESPALIER_ENGINE=auto");
   }
-  const bool mpi_started = variable_of_environment("PMIX_RANK") || variable_of_environment("PMI_RANK");
-  const bool by_mpi = engine == "auto" && mpi_started && has_wire("mpi");
-  const std::string chosen = engine == "auto" ? (by_mpi ? "mpi" : "gloo") : engine;
-  const std::string why = engine != "auto"  ? "ESPALIER_ENGINE says so"
-                          : by_mpi          ? "an MPI launcher started them"
-                          : has_wire("mpi") ? "no MPI launcher started them"
-                                            : "the module mpi is not there";
-  join_by(chosen, {.rank = rank_, .hosts = {std::vector<int>(static_cast<size_t>(world_), 1)}}, place.job,
+  join_by(choice.engine, {.rank = rank_, .hosts = {std::vector<int>(static_cast<size_t>(world_), 1)}},
+          place.job,
           variable_of_environment("ESPALIER_ENGINE_ADDRESS")
               .value_or(address_towards(parse_host_port(place.coordinator).value().host)),
           board);
-  describe_place(static_cast<const WireCommunicator&>(*communicator_).wire_name(),
-                 apart.empty() ? why : cat(why, "; not shm, since ", apart));
+  describe_place(static_cast<const WireCommunicator&>(*communicator_).wire_name(), choice.why);
 }
 
 std::shared_ptr<Board> Worker::board() const {
