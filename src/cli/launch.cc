@@ -236,7 +236,8 @@ constexpr const char* kLaunchExamples =
     "Exit codes: 0 all ranks ended with 0; 42 all have saved and gone because they\n"
     "were told to (SIGTERM, SIGUSR1); 43 the run was given up, for the reason said;\n"
     "2 wrong use, or bad input that all ranks refuse alike; otherwise that of the\n"
-    "rank which failed first, 128 + N where signal N ended it.\n";
+    "rank which failed first, 128 + N where signal N ended it. With --engine mpi a run\n"
+    "that is given up has that code, too, where mpirun knows of the failure first.\n";
 
 }  // namespace
 

@@ -56,6 +56,18 @@ class LaunchCodes : public EnginesTest, public testing::WithParamInterface<const
   }
 };
 
+// Of programs that do not join each other: what their ranks ended with.
+TEST_P(LaunchCodes, SlowAreThoseOfTheRankThatFailedFirst) {
+  if (!has_engine()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  const auto code_of = [&](const std::string& script) {
+    return run(cat("sh -c '[ ${OMPI_COMM_WORLD_RANK:-$ESPALIER_RANK} = 0 ] || { ", script, "; }'")).code;
+  };
+  EXPECT_EQ(code_of("true"), 0);
+  EXPECT_EQ(code_of("exit 42"), 42);
+  EXPECT_EQ(code_of("exit 5"), 5);
+  EXPECT_EQ(code_of("kill -SEGV $$"), 128 + SIGSEGV);
+}
+
 TEST_P(LaunchCodes, NightlyARunThatIsToldToEndSavesAndEndsWith42) {
   if (!has_engine()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
   const std::string words = launch(long_training());
@@ -75,6 +87,30 @@ TEST_P(LaunchCodes, NightlySignalsThatNobodyLooksForEndTheRun) {
     const Outcome run = told(words, signal);
     EXPECT_EQ(run.code, 128 + signal) << run.error;
     EXPECT_EQ(run.error.find("ended with status"), std::string::npos) << run.error;
+  }
+}
+
+TEST_P(LaunchCodes, NightlyBadInputThatAllRefuseIs2) {
+  if (!has_engine()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  EXPECT_EQ(run(worker_words(folder_, "--batch 0")).code, 2);
+  write_file(folder_ + "/table.csv", "a,b\n1,2\n");
+  const Outcome refused = run(train());
+  EXPECT_EQ(refused.code, 2) << refused.error;
+}
+
+TEST_P(LaunchCodes, NightlyARunThatIsGivenUpIs43) {
+  if (!has_engine()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  for (const char* fault : {"kill:1@step3", "throw:1@step3", "exit:1@step3"}) {
+    const Outcome given_up = run(train(), cat("--chaos ", fault));
+    if (GetParam() != std::string("mpi")) {
+      EXPECT_EQ(given_up.code, 43) << fault << given_up.error;
+      continue;
+    }
+    // mpirun ends with what the first rank ended with: the one that failed, or one that had heard of it.
+    if (fault == std::string("kill:1@step3"))
+      EXPECT_EQ(given_up.code, 128 + SIGKILL) << given_up.error;
+    else
+      EXPECT_TRUE(given_up.code == 1 || given_up.code == 43) << fault << given_up.code << given_up.error;
   }
 }
 
