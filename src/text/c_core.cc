@@ -230,6 +230,22 @@ Core gather_core(const Graph& graph, const Node& node) {
   return core;
 }
 
+Core dynamic_slice_core(const Graph& graph, const Node& node) {
+  const auto inputs = graph.inputs(node);
+  const Shape &shape = graph.type(inputs[0]).shape, &result = graph.type(node.first_result).shape;
+  Core core;
+  for (const int64_t size : result) core.nest.add(size);
+  core.nest.outer = core.nest.sizes.size();
+  core.result = identity(core.nest.outer);
+  Indices from = core.result;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    core.starts.push_back({{inputs[i + 1], {}}, shape[i] - result[i]});
+    from[i].add(Affine::counter(core.nest.outer + i));
+  }
+  core.initial_read = {inputs[0], from};
+  return core;
+}
+
 }  // namespace
 
 Core core_of(const Graph& graph, const Node& node) {
@@ -237,6 +253,7 @@ Core core_of(const Graph& graph, const Node& node) {
   if (node.op == &op_convolution) return convolution_core(graph, node);
   if (node.op == &op_reduce) return reduce_core(graph, node);
   if (node.op == &op_reduce_window) return window_core(graph, node);
+  if (node.op == &op_dynamic_slice) return dynamic_slice_core(graph, node);
   return gather_core(graph, node);
 }
 

@@ -122,6 +122,46 @@ std::string inverted(const Operands& x) {
   return cat("(", c_type(x.dtype()), ")~", x[0]);
 }
 
+std::string unsigned_type(DType dtype) { return cat("uint", 8 * size_of(dtype), "_t"); }
+
+// By as many bits as the type has, or more, all go. What is shifted to the left is promoted without a sign.
+std::string shifted(const Operands& x, const char* op, const std::string& as) {
+  return cat("(", c_type(x.dtype()), ")((", unsigned_type(x.dtype()), ")", x[1], " < ",
+             8 * size_of(x.dtype()), " ? (", as, ")", x[0], " ", op, " ", x[1], " : 0)");
+}
+
+// The sign enters. C leaves open what >> does with a number below zero.
+std::string shifted_with_sign(const Operands& x) {
+  const size_t bits = 8 * size_of(x.dtype());
+  const std::string number = is_signed_integer(x.dtype()) ? x[0] : cat("(int", bits, "_t)", x[0]);
+  const std::string by =
+      cat("((", unsigned_type(x.dtype()), ")", x[1], " < ", bits, " ? ", x[1], " : ", bits - 1, ")");
+  return cat("(", c_type(x.dtype()), ")(", number, " < 0 ? ~(~", number, " >> ", by, ") : ", number, " >> ",
+             by, ")");
+}
+
+std::string counted_bits(const Operands& x, const char* function, const std::string& from) {
+  x.functions.insert(function);
+  return cat("(", c_type(x.dtype()), ")(", from, function, "((", unsigned_type(x.dtype()), ")", x[0], "))");
+}
+
+std::string recast(const Operands& x) {
+  if (x.dtype() == x.result()) return x[0];
+  if (!x.floating() && !is_float(x.result())) return cat("(", c_type(x.result()), ")", x[0]);
+  if (x.dtype() == DType::kF64 || x.result() == DType::kF64) x.refuse();
+  const std::string function = x.floating() ? "bits_f32" : "from_bits_f32";
+  x.functions.insert(function);
+  return cat("(", c_type(x.result()), ")", function, "(", x[0], ")");
+}
+
+std::string reduced(const Operands& x) {
+  if (x.dtype() != DType::kF32) x.refuse();
+  x.functions.insert("reduced_f32");
+  const auto bits = [&](const char* name) { return read_integer(x.node.attributes.get(), name); };
+  return cat("reduced_f32(", x[0], ", ", std::min<int64_t>(bits("exponent_bits"), 8), ", ",
+             std::min<int64_t>(bits("mantissa_bits"), 23), ")");
+}
+
 // A difference of a number with itself is zero, of infinity or NaN it is NaN.
 std::string finite(const Operands& x) { return cat("(uint8_t)(", x[0], " - ", x[0], " == ", x.zero(), ")"); }
 
@@ -138,6 +178,14 @@ const std::unordered_map<const OpDef*, Expression>& expressions() {
       {&op_or, [](const Operands& x) { return bitwise(x, "|"); }},
       {&op_xor, [](const Operands& x) { return bitwise(x, "^"); }},
       {&op_not, inverted},
+      {&op_shift_left, [](const Operands& x) { return shifted(x, "<<", sum_type(x.dtype())); }},
+      {&op_shift_right_logical, [](const Operands& x) { return shifted(x, ">>", unsigned_type(x.dtype())); }},
+      {&op_shift_right_arithmetic, shifted_with_sign},
+      {&op_popcnt, [](const Operands& x) { return counted_bits(x, "ones_u64", ""); }},
+      {&op_count_leading_zeros,
+       [](const Operands& x) { return counted_bits(x, "width_u64", cat(8 * size_of(x.dtype()), "u - ")); }},
+      {&op_bitcast_convert, recast},
+      {&op_reduce_precision, reduced},
       {&op_negate, negative},
       {&op_abs, absolute},
       {&op_sign, sign_of},

@@ -55,6 +55,15 @@ AttributesPtr widened(const Node& node) {
   return out;
 }
 
+// f32 has other bits.
+void require_own_bits(const Graph& graph, const Node& node) {
+  for (const TensorType& type : {graph.type(graph.inputs(node)[0]), graph.type(node.first_result)}) {
+    if (widened(type) != type)
+      throw UnsupportedError("c.dtype",
+                             cat("the bits of ", type.dtype, " have no C form: f32 stands for it"));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Graph> with_c_forms(const Graph& graph) {
@@ -104,6 +113,7 @@ std::shared_ptr<Graph> without_halves(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     CallScope at(graph.location(node));
     NameScope name(graph.scope(node));
+    if (node.op == &op_bitcast_convert) require_own_bits(graph, node);
     std::vector<Tensor> inputs;
     for (const ValueId input : graph.inputs(node)) inputs.push_back(values[input]);
     const std::vector<Tensor> results = emit_all(*node.op, widened(node), inputs, graph.regions(node));

@@ -77,7 +77,10 @@ class Planner {
     const OpDef& op = *node.op;
     const bool known = is_view(op) || is_elementwise(op) || is_core(op) || is_assembly(op) ||
                        &op == &op_reshape || &op == &op_constant || &op == &op_iota;
-    if (!known || node.region_count > 0)
+    // To a wider or narrower type it is no op of single elements.
+    const bool is_split =
+        &op == &op_bitcast_convert && type(graph_.inputs(node)[0]).shape != type(node.first_result).shape;
+    if (!known || is_split || node.region_count > 0)
       throw UnsupportedError("c.op", cat(op.name, node.region_count > 0 ? " with a region" : "",
                                          " has no C form: it gives ", type(node.first_result)));
     require_size(cat("the result of ", op.name), type(node.first_result));
@@ -272,7 +275,7 @@ bool is_elementwise(const OpDef& op) { return has_expression(op); }
 
 bool is_core(const OpDef& op) {
   return &op == &op_dot_general || &op == &op_convolution || &op == &op_reduce || &op == &op_reduce_window ||
-         &op == &op_gather;
+         &op == &op_gather || &op == &op_dynamic_slice;
 }
 
 bool is_assembly(const OpDef& op) { return &op == &op_pad || &op == &op_concatenate; }

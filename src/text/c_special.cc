@@ -70,6 +70,43 @@ static float lgamma_f32(float x) {
   return log_f32(3.14159265f / (s < 0.0f ? -s : s)) - value;
 }
 )"},
+    {"reduced_f32",
+     {"bits_f32", "from_bits_f32"},
+     R"(/* x with fewer bits of exponent and mantissa: to nearest even, infinite beyond their range, 0 below it. */
+static float reduced_f32(float x, int32_t exponent, int32_t mantissa) {
+  const uint32_t sign = bits_f32(x) & 0x80000000u;
+  uint32_t size = bits_f32(x) ^ sign;
+  if (size > 0x7f800000u) return x;
+  if (mantissa < 23) {
+    const int32_t drop = 23 - mantissa;
+    size += (1u << (drop - 1)) - 1u + (size >> drop & 1u);
+    size = size >> drop << drop;
+  }
+  if (exponent < 8 && size < 0x7f800000u) {
+    const int32_t range = (1 << (exponent - 1)) - 1, e = (int32_t)(size >> 23) - 127;
+    size = e > range ? 0x7f800000u : e < 1 - range ? 0u : size;
+  }
+  return from_bits_f32(sign | size);
+}
+)"},
+    {"ones_u64",
+     {},
+     R"(/* How many bits are set. */
+static uint32_t ones_u64(uint64_t x) {
+  uint32_t count = 0u;
+  for (; x; x &= x - 1u) ++count;
+  return count;
+}
+)"},
+    {"width_u64",
+     {},
+     R"(/* How many bits x takes without leading zeros. */
+static uint32_t width_u64(uint64_t x) {
+  uint32_t count = 0u;
+  for (; x; x >>= 1) ++count;
+  return count;
+}
+)"},
 };
 
 }  // namespace

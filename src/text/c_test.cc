@@ -144,6 +144,17 @@ TEST(C, EmbeddingsClampTheirIndices) {
   expect_same_in_c(*columns, 7);
 }
 
+TEST(C, DynamicSlicesClampTheirStarts) {
+  REQUIRE_GCC();
+  const auto graph = build({f32({5, 4}), {DType::kI32, {}}}, [](GraphBuilder&, auto& x) {
+    const Tensor start = x[1] - 2;
+    return Results{dynamic_slice(x[0], {start, start + 1}, {2, 3}) * 2,
+                   dynamic_slice(x[0], {start * 9, x[1]}, {1, 4}),
+                   dynamic_slice(transpose(x[0] + 1, {1, 0}), {x[1] * 7, start}, {3, 1})};
+  });
+  for (const uint64_t seed : {1, 2, 3, 4, 5}) expect_same_in_c(*graph, seed, 0);
+}
+
 TEST(C, NormalisationAndActivations) {
   REQUIRE_GCC();
   const auto graph = build({f32({3, 8})}, [](GraphBuilder& b, auto& x) {
