@@ -109,11 +109,12 @@ struct ColumnReport {
 //             training rows had missing cells.
 //   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case); in new cells 1 and 0 too. Missing: the
 //             more frequent one.
-//   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z; the zone is not applied); day or month
-//             first (29.2.2024, 2/29/24 2:30 PM; ISO 8601 too), as days above 12 tell, else day first with
-//             points between them and month first otherwise, with a warning; or seconds or milliseconds
-//             since 1970 in a column named so: year and day scaled; month, weekday and hour as sine and
-//             cosine.
+//   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z); day or month first (29.2.2024, 2/29/24
+//             2:30 PM; ISO 8601 too), as days above 12 tell, else day first with points between them and
+//             month first otherwise, with a warning; or seconds or milliseconds since 1970 in a column named
+//             so: year and day scaled; month, weekday and hour as sine and cosine. Of several offsets from
+//             UTC the time is that of UTC; of one offset, or of one place that has summer time, it is the
+//             time as written.
 //
 // Numeric, boolean and date columns whose training rows had missing cells have a further input, 1 for
 // missing.

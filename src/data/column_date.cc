@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "data/column_steps.h"
+#include "data/instants.h"
 #include "format/decimal.h"
 
 namespace espalier {
@@ -301,6 +302,7 @@ std::string date_text(int64_t days) {
 
 std::string DateStep::prepare() {
   if (!(scale > 0)) return "scale must be positive";
+  if (std::isfinite(offset) && !(std::fabs(offset) < kDaySeconds)) return "offset must be less than a day";
   return range.least > range.most ? "first_day is behind last_day" : "";
 }
 
@@ -339,8 +341,12 @@ std::vector<std::string> DateStep::formulas() const {
       "2/29/2024, 2.29.24, 2-29-2024 or 2024-02-29, 69 to 99 being 1969 to 1999",
       "29-Feb-2024, 29 February 2024, Feb 29, 2024, Thu, 29 Feb 2024 or 2024-02-29"};
   const bool written = style != DateStyle::kSeconds && style != DateStyle::kMilliseconds;
-  const char* const time =
-      written ? "; a time may follow, 12:30, 12:30:00.5 or 2:30 PM, and a zone, which does not count" : "";
+  const std::string zone =
+      std::isfinite(offset)
+          ? cat("from which the time at ", offset_text(static_cast<int64_t>(offset)), " from UTC follows")
+          : "which does not count";
+  const std::string time =
+      written ? cat("; a time may follow, 12:30, 12:30:00.5 or 2:30 PM, and a zone, ", zone) : "";
   std::vector<std::string> out = {
       cat("(year - ", shortest(mean), ") / ", shortest(scale), ", at least -10, at most 10; x is ",
           kForms[static_cast<size_t>(style)], time),
@@ -359,7 +365,7 @@ std::vector<std::string> DateStep::formulas() const {
 }
 
 CellOutcome DateStep::read(const Cell& cell, float* out) const {
-  const std::optional<Moment> moment = read_date(cell.text, style);
+  const std::optional<Moment> moment = moment_of(cell.text);
   if (!moment) {
     read_missing(out);
     return CellOutcome::kUnreadable;

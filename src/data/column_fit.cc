@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/hash_list.h"
 #include "base/shortened.h"
+#include "data/date_clock.h"
 
 namespace espalier {
 namespace {
@@ -148,11 +149,12 @@ FittedStep fit_boolean(const ColumnProfile& profile) {
 }
 
 FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
-  DateStep step{.style = style};
+  DateClock clock = clock_of(profile, style);
+  DateStep step{.style = style, .offset = clock.offset};
   int64_t read = 0, first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
   WeightedNumbers years;
   for (const ColumnProfile::Value& value : profile.values) {
-    const std::optional<Moment> moment = read_date(value.text, style);
+    const std::optional<Moment> moment = step.moment_of(value.text);
     if (!moment) continue;
     read += value.count;
     first = std::min(first, moment->days);
@@ -167,12 +169,13 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
   step.indicator = read < profile.rows();
   step.range = {static_cast<double>(first), static_cast<double>(last)};
   return {{.how = step, .cells = {.read = read}},
-          cat("date, ", step.seen(), step.hours ? ", with the hour" : "",
+          cat("date, ", step.seen(), step.hours ? ", with the hour" : "", clock.text,
               style == DateStyle::kDayFirst ? ", day before month" : "",
               style == DateStyle::kMonthFirst ? ", month before day" : "",
               style == DateStyle::kMonthName ? ", with the month's name" : "", missing_text(profile),
               unreadable_text(profile, "date",
-                              [&](std::string_view cell) { return read_date(cell, style).has_value(); }))};
+                              [&](std::string_view cell) { return read_date(cell, style).has_value(); })),
+          std::move(clock.hint)};
 }
 
 FittedStep fit_how(const ColumnGuess& guess, const ColumnProfile& profile, int64_t max_categories) {

@@ -220,6 +220,8 @@ struct DateStep {
   double mean = 0, scale = 1;  // of the years
   bool indicator = false;
   SeenRange range = {};  // in days since 1970-01-01
+  // Seconds that the clock of all dates is ahead of UTC; infinite where each is told by its own.
+  double offset = SeenRange::kAny;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -230,9 +232,12 @@ struct DateStep {
     visit("indicator", self.indicator);
     visit.optional("first_day", self.range.least);
     visit.optional("last_day", self.range.most);
+    visit.optional("offset", self.offset);
   }
   std::string prepare();
   int64_t width() const { return 6 + 2 * hours + indicator; }
+  // A date of the style, by the clock of all where its offset from UTC is known. Nothing for other text.
+  std::optional<Moment> moment_of(std::string_view text) const;
   std::vector<std::string> names(const std::string& column) const;
   std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;

@@ -102,7 +102,7 @@ class NovelColumn {
   }
   void ask(const DateStep& step) {
     const auto read = [&](std::string_view cell) -> std::optional<double> {
-      const std::optional<Moment> moment = read_date(cell, step.style);
+      const std::optional<Moment> moment = step.moment_of(cell);
       if (!moment) return std::nullopt;
       return static_cast<double>(moment->days);
     };
