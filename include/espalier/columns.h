@@ -72,17 +72,20 @@ std::string to_string(const Note& note);
 struct ColumnReport {
   struct Column {
     std::string name;
-    int64_t missing = 0;       // cells without a value
-    int64_t unreadable = 0;    // no number, date or truth value: count as missing
-    int64_t other = 0;         // categories without an input of their own
-    int64_t unmet = 0;         // of these: those that no training row had, as far as it is known
-    int64_t other_line = 0;    // of the first of these, from 1
-    double usual_other = 0;    // their share of the training rows
-    int64_t line = 0;          // of the first unreadable cell, from 1
-    std::string cell = {};     // which holds this, shortened
-    std::string written = {};  // as training rows write a cell: "1234,5"; empty where any text will do
-    int64_t beyond = 0;        // numbers and dates outside of the training rows' range
-    std::string range = {};    // which is this: "17 to 90", "2019-02-01 to 2019-02-28"; empty when not known
+    int64_t missing = 0;         // cells without a value
+    int64_t unreadable = 0;      // no number, date or truth value: count as missing
+    int64_t other = 0;           // categories without an input of their own
+    int64_t unmet = 0;           // of these: those that no training row had, as far as it is known
+    int64_t other_line = 0;      // of the first of these, from 1
+    double usual_other = 0;      // their share of the training rows
+    int64_t line = 0;            // of the first unreadable cell, from 1
+    std::string cell = {};       // which holds this, shortened
+    std::string written = {};    // as training rows write a cell: "1234,5"; empty where any text will do
+    int64_t bare = 0;            // numbers without the unit that nearly all of the training rows had
+    int64_t bare_line = 0;       // of the first of these, from 1
+    std::string bare_cell = {};  // which holds this
+    int64_t beyond = 0;          // numbers and dates outside of the training rows' range
+    std::string range = {};  // which is this: "17 to 90", "2019-02-01 to 2019-02-28"; empty when not known
   };
   std::vector<Column> columns;  // inputs only, in the order of the table that was fitted
   int64_t rows = 0;

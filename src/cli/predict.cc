@@ -56,6 +56,8 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
     const auto& from = part.columns[i];
     if (into.unreadable == 0) into.line = from.line;
     if (into.other == 0) into.other_line = from.other_line;
+    if (into.bare == 0) into.bare_line = from.bare_line, into.bare_cell = from.bare_cell;
+    into.bare += from.bare;
     into.missing += from.missing;
     into.unmet += from.unmet;
     into.unreadable += from.unreadable;

@@ -310,6 +310,15 @@ std::vector<std::string> warnings_of(const ColumnReport& report) {
     }
   }
   for (const auto& column : report.columns) {
+    const int64_t numbers = report.rows - column.missing - column.unreadable;
+    // A few of a hundred lack it in training too.
+    if (20 * column.bare <= numbers) continue;
+    out.push_back(cat(column.name, ": ", column.bare, " of ", numbers,
+                      " numbers are written in another form than in training: ", column.written, " there, ",
+                      column.bare_cell, " here, the first in line ", column.bare_line,
+                      "; they are read as if they had the unit"));
+  }
+  for (const auto& column : report.columns) {
     const auto rows = static_cast<double>(report.rows), usual = rows * column.usual_other;
     const double chance = 3 * std::sqrt(usual * (1 - column.usual_other));
     if (static_cast<double>(column.other) > std::max(usual + chance, 1.5 * usual)) {

@@ -210,4 +210,10 @@ bool is_whole(std::string_view text, const NumberForm& form) {
   return value && *value == std::floor(*value);
 }
 
+bool lacks_unit(std::string_view text, const NumberForm& form) {
+  if (form.unit.empty()) return false;
+  const std::optional<double> bare = read_number(text, NumberForm(form.style));
+  return bare && *bare != 0;
+}
+
 }  // namespace espalier

@@ -72,6 +72,8 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   step.scale = scale_of(moments);
   step.indicator = numbers.count < profile.rows();
   step.range = {numbers.least(), numbers.most()};
+  if (!form.unit.empty())
+    step.without_unit = profile.count([&](std::string_view cell) { return lacks_unit(cell, form); });
   std::string text = cat("numeric, ", step.seen());
   if (!form.unit.empty()) text += cat(", in ", form.unit);
   if (form.style != NumberStyle::kPlain) text += cat(", written as ", example_of(form.style, profile));
@@ -80,7 +82,9 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   text += missing_text(profile) + unreadable_text(profile, "number", [&](std::string_view cell) {
             return read_number(cell, form).has_value();
           });
-  return {{.how = std::move(step), .cells = {.read = numbers.count}}, std::move(text)};
+  std::string hint = form.unit.empty() ? "" : unit_mix(profile, {form, numbers.count});
+  if (!hint.empty()) hint = read_alike(hint, form);
+  return {{.how = std::move(step), .cells = {.read = numbers.count}}, std::move(text), std::move(hint)};
 }
 
 // The hashes of values that share an input: to tell them from new ones, without writing them down.

@@ -120,6 +120,8 @@ std::string words_among(const FormCount& numbers, const ColumnProfile& profile) 
     ++words;
     if (!most || value.count > most->count) most = &value;
   }
+  if (const std::string mix = unit_mix(profile, numbers); !mix.empty())
+    return cat(mix, ": taken as text, for which unit those have is not known; write them alike");
   return cat("numbers in ", share_of_rows(numbers.cells, profile.rows()),
              ", where 95 % make a column of numbers: taken as text for ",
              words == 1 ? "" : cat(words, " others, most often "), "\"", shortened(most->text), "\" (",
@@ -217,6 +219,42 @@ std::string words_among_numbers(const ColumnProfile& profile) {
   const bool many = numbers.cells > 0 && 2 * numbers.cells >= profile.present();
   return many && !nearly_all(numbers.cells, profile) && !holds_codes(profile) ? words_among(numbers, profile)
                                                                               : "";
+}
+
+std::string unit_mix(const ColumnProfile& profile, const FormCount& numbers, bool shown) {
+  NumberForm form = numbers.form;
+  for (const ColumnProfile::Value& value : profile.values) {
+    if (!form.unit.empty()) break;
+    if (!read_number(value.text, form)) form.unit = unit_of(value.text);
+  }
+  if (form.unit.empty()) return {};
+  struct Cells {
+    int64_t count = 0;
+    std::string_view first = {};
+  };
+  Cells with, without;
+  int64_t zeros = 0;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::optional<double> number = read_number(value.text, form);
+    if (number == 0) zeros += value.count;
+    if (!number || *number == 0) continue;
+    Cells& cells = lacks_unit(value.text, form) ? without : with;
+    if (cells.count == 0) cells.first = value.text;
+    cells.count += value.count;
+  }
+  const int64_t both = with.count + without.count;
+  if (!nearly_all(both + zeros, profile) || espalier::nearly_all(with.count, both) ||
+      espalier::nearly_all(without.count, both))
+    return {};
+  const auto as = [&](const Cells& cells) {
+    return shown ? cat(", as \"", shortened(cells.first), "\"") : std::string();
+  };
+  return cat("numbers in ", form.unit, " in ", with.count, with.count == 1 ? " cell" : " cells", as(with),
+             ", and without a unit in ", without.count, as(without));
+}
+
+std::string read_alike(const std::string& mix, const NumberForm& form) {
+  return cat(mix, ": all are read as ", form.unit, "; where that is wrong, write them alike");
 }
 
 ColumnProfile numbers_alone(const ColumnProfile& profile) {

@@ -35,6 +35,13 @@ bool names_rows(const std::string& name, const ColumnProfile& profile);
 // What is to be told of a column of many numbers that is taken for text; "" of others.
 std::string words_among_numbers(const ColumnProfile& profile);
 
+// What is to be told of a column whose numbers have a unit in many cells and none in others, with the first
+// of each where `shown`: "numbers in % in 20 cells, as "51.2%", and without a unit in 20, as "0.512""; "" of
+// others.
+std::string unit_mix(const ColumnProfile& profile, const FormCount& numbers, bool shown = true);
+// What becomes of such numbers where all are read.
+std::string read_alike(const std::string& mix, const NumberForm& form);
+
 // The profile, where nearly all cells are numbers but for these: the others count as missing, as in training.
 ColumnProfile numbers_alone(const ColumnProfile& profile);
 

@@ -169,6 +169,9 @@ void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
        cat("the label, a number from ", short_number(numbers.least()), " to ", short_number(numbers.most()),
            label.step.form.unit.empty() ? "" : cat(" in ", label.step.form.unit),
            label.step.log ? ", learned as its logarithm" : "")});
+  const std::string mix = unit_mix(profile, {label.step.form, numbers.count});
+  if (!label.step.form.unit.empty() && !mix.empty())
+    label.notes.push_back({label.step.column, read_alike(mix, label.step.form), true});
 }
 
 }  // namespace

@@ -73,6 +73,8 @@ NumberStyle other_point(NumberStyle style);
 // Whether a text is a number with the one and none with the other.
 bool shows_other_point(std::string_view text, const NumberForm& form);
 bool is_whole(std::string_view text, const NumberForm& form);
+// Whether a number of the form lacks its unit; 0 is the same in each.
+bool lacks_unit(std::string_view text, const NumberForm& form);
 // What stands around the digits of an amount: "$" in "$ 12", "-$1.50", "EUR" in "12 EUR", "kg" in "70 kg".
 // Empty for all other text, and for words in front of the digits that are no currency.
 std::string unit_of(std::string_view text);
@@ -134,12 +136,14 @@ struct NumericStep {
   double median = 0;  // as written
   double mean = 0, scale = 1;
   bool indicator = false;
-  SeenRange range = {};  // as written
+  SeenRange range = {};       // as written
+  int64_t without_unit = -1;  // numbers of the training rows that lack the unit; -1 when not known
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit("style", self.form.style, kNumberStyles);
     visit.optional("unit", self.form.unit);
+    visit.optional("cells_without_unit", self.without_unit);
     visit("log", self.log);
     visit("median", self.median);
     visit("mean", self.mean);

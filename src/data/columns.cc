@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "data/column_guess.h"
 #include "data/columns_apply.h"
 #include "ir/sink.h"
 
@@ -56,6 +57,13 @@ bool writes_other_point(const ColumnProgram::Data& data, const CsvTable& table, 
     }
   }
   return other;
+}
+
+// Whether nearly all numbers of the training rows had the unit, as far as it is known.
+bool expects_unit(const ColumnStep& step) {
+  const auto* number = std::get_if<NumericStep>(&step.how);
+  return number && !number->form.unit.empty() && number->without_unit >= 0 &&
+         espalier::nearly_all(step.cells.read - number->without_unit, step.cells.read);
 }
 
 template <class Step>
@@ -118,6 +126,7 @@ class Application {
     ColumnReport::Column& report = report_.columns[index];
     const int64_t column = places_[index];
     const MissingWords& missing = data_.missing.of(data_.steps[index].column);
+    const bool unit = expects_unit(data_.steps[index]);
     for (int64_t i = begin; i < end; ++i, out += width_) {
       const int64_t row = rows_[i];
       CellOutcome outcome = CellOutcome::kUnreadable;
@@ -132,6 +141,12 @@ class Application {
           continue;
         }
         outcome = step.read(cell, out);
+        if constexpr (std::is_same_v<Step, NumericStep>) {
+          if (unit && lacks_unit(cell.text, step.form) && report.bare++ == 0) {
+            report.bare_line = table_.line(row);
+            report.bare_cell = shortened(cell.text);
+          }
+        }
       }
       const bool beyond = outcome == CellOutcome::kBeyond;
       report.beyond += beyond;

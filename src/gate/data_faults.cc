@@ -234,9 +234,16 @@ class Faults {
 
   void cells() {
     for (size_t c = 0; c < profiles_.size(); ++c) {
-      words_among_numbers(train_.names()[c], profiles_[c]);
+      if (!units(train_.names()[c], profiles_[c])) words_among_numbers(train_.names()[c], profiles_[c]);
       spellings(train_.names()[c], profiles_[c]);
     }
+  }
+  // Whether numbers of the column have a unit in many cells and none in others.
+  bool units(const std::string& name, const ColumnProfile& profile) {
+    const std::string mix = unit_mix(profile, number_form(profile), false);
+    if (!mix.empty())
+      add(FaultOf::kCells, name, cat("column \"", name, "\" has ", mix, ": write them alike"), false);
+    return !mix.empty();
   }
   void words_among_numbers(const std::string& name, const ColumnProfile& profile) {
     const FormCount numbers = number_form(profile);
