@@ -60,5 +60,25 @@ TEST(CellForms, TrainingNamesBothFormsOfAColumn) {
       << checked.output;
 }
 
+TEST(CellForms, DatesAreNamedWithTheirShare) {
+  const std::string folder = fresh_folder("cell-forms-dates");
+  std::string csv = "v,when,y\n";
+  for (int i = 0; i < 300; ++i) {
+    const bool none = i % 15 == 4;
+    csv += cat(i * 37 % 101, ",", none ? "0000-00-00" : cat("2023-0", 1 + i % 9, "-", 10 + i * 7 % 19), ",",
+               i % 3 ? "a\n" : "b\n");
+  }
+  const std::string data = write_file(folder + "/dates.csv", csv);
+  const Outcome trained =
+      call_command(cat("train --data ", data, " --label y --epochs 1 --model ", folder, "/model"));
+  EXPECT_NE(trained.error.find("where 95 % make a column of dates: taken as text for \"0000-00-00\""),
+            std::string::npos)
+      << trained.error;
+  const Outcome checked = call_command(cat("data check ", data, " --label y"));
+  EXPECT_NE(checked.output.find("column \"when\" is of dates but for 20 cells, most often \"0000-00-00\""),
+            std::string::npos)
+      << checked.output;
+}
+
 }  // namespace
 }  // namespace espalier::cli

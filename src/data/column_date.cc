@@ -129,7 +129,7 @@ class DateReader {
     if (!accept(" ")) return std::nullopt;
     std::optional<Moment> out = rest(digits(4), month, day);
     if (!out || out->seconds != 0) return std::nullopt;
-    clock.days = out->days;
+    clock.days += out->days;
     return clock;
   }
 
@@ -156,7 +156,7 @@ class DateReader {
       time(out);
       zone(out);
     }
-    if (failed_ || !text_.empty()) return std::nullopt;
+    if (failed_ || !text_.empty() || out.days > kLastDay) return std::nullopt;
     return out;
   }
   int64_t digits(size_t count) {
@@ -176,10 +176,10 @@ class DateReader {
     if (value >= limit) failed_ = true;
     return value;
   }
-  // 12:30, 123000, 12:30:00.5, 2:30 PM.
+  // 12:30, 123000, 12:30:00.5, 2:30 PM; 24:00 is the midnight that ends the day (ISO 8601-1:2019/Amd 1:2022).
   void time(Moment& out) {
     const bool short_hour = text_.size() > 1 && text_[1] == ':';
-    int64_t hour = short_hour ? digits(1) : below(24);
+    int64_t hour = short_hour ? digits(1) : below(25);
     const bool extended = accept(":");
     int64_t seconds = 60 * below(60);
     const bool more = extended ? accept(":") : !text_.empty() && is_digit(text_[0]);
@@ -197,7 +197,9 @@ class DateReader {
       hour = hour % 12 + ((half[0] | 32) == 'p' ? 12 : 0);
       text_ = {};
     }
-    out.seconds = 3600 * hour + seconds;
+    if (hour == 24 && (seconds != 0 || out.fraction != 0)) failed_ = true;
+    out.days += hour / 24;
+    out.seconds = 3600 * (hour % 24) + seconds;
   }
   // Z, +02:00, +0200, +02, UTC, and the other names of RFC 2822.
   void zone(Moment& out) {

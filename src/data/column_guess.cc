@@ -111,22 +111,27 @@ ColumnGuess guess_text(bool included, const ColumnProfile& profile) {
   return dropped(cat(different, " different texts in ", present, " cells"), true);
 }
 
-// Why a column of many numbers is taken for text.
-std::string words_among(const FormCount& numbers, const ColumnProfile& profile) {
+// Why a column of many numbers, or dates, is taken for text.
+template <class Reads>
+std::string words_among(const char* what, int64_t cells, const ColumnProfile& profile, const Reads& reads) {
   const ColumnProfile::Value* most = nullptr;
   int64_t words = 0;
   for (const ColumnProfile::Value& value : profile.values) {
-    if (read_number(value.text, numbers.form)) continue;
+    if (reads(value.text)) continue;
     ++words;
     if (!most || value.count > most->count) most = &value;
   }
-  if (const std::string mix = unit_mix(profile, numbers); !mix.empty())
-    return cat(mix, ": taken as text, for which unit those have is not known; write them alike");
-  return cat("numbers in ", share_of_rows(numbers.cells, profile.rows()),
-             ", where 95 % make a column of numbers: taken as text for ",
-             words == 1 ? "" : cat(words, " others, most often "), "\"", shortened(most->text), "\" (",
-             share_of_rows(most->count, profile.rows()),
+  return cat(what, " in ", share_of_rows(cells, profile.rows()), ", where 95 % make a column of ", what,
+             ": taken as text for ", words == 1 ? "" : cat(words, " others, most often "), "\"",
+             shortened(most->text), "\" (", share_of_rows(most->count, profile.rows()),
              "); if that means no value, name it as missing (--missing)");
+}
+
+// The first of such dates.
+std::string_view first_of(DateStyle style, const ColumnProfile& profile) {
+  const auto found = std::ranges::find_if(
+      profile.values, [&](const auto& value) { return read_moment(value.text, style).has_value(); });
+  return found == profile.values.end() ? std::string_view() : found->text;
 }
 
 std::string doubt_of(DateStyle style, const ColumnProfile& profile) {
@@ -137,7 +142,7 @@ std::string doubt_of(DateStyle style, const ColumnProfile& profile) {
     return [read](std::string_view text) { return read_moment(text, read).has_value(); };
   };
   if (profile.count(is(style)) > profile.count(is(other))) return {};
-  const std::string_view first = profile.values[0].text;
+  const std::string_view first = first_of(style, profile);
   const size_t mark = first.find_first_of("/.-");
   const std::string between(1, mark < first.size() ? first[mark] : '/');
   return cat("no day is above 12, so that 2", between, "3", between, "2022 is read as ",
@@ -147,18 +152,51 @@ std::string doubt_of(DateStyle style, const ColumnProfile& profile) {
 
 }  // namespace
 
-std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile) {
+DateCount most_dates(const ColumnProfile& profile) {
   const auto dates = [&](DateStyle style) {
     return profile.count([&](std::string_view text) { return read_moment(text, style).has_value(); });
   };
-  if (nearly_all(dates(DateStyle::kIso), profile)) return DateStyle::kIso;
-  if (nearly_all(dates(DateStyle::kMonthName), profile)) return DateStyle::kMonthName;
+  const int64_t iso = dates(DateStyle::kIso);
+  if (nearly_all(iso, profile)) return {DateStyle::kIso, iso};
+  // No date that begins with its year is one of these.
+  const int64_t named = dates(DateStyle::kMonthName);
+  if (nearly_all(iso + named, profile)) return {DateStyle::kMonthName, iso + named};
   const int64_t day_first = dates(DateStyle::kDayFirst), month_first = dates(DateStyle::kMonthFirst);
-  if (nearly_all(std::max(day_first, month_first), profile)) {
-    const bool points = profile.values[0].text.find('.') < profile.values[0].text.find_first_of("/-");
-    return day_first > month_first || (day_first == month_first && points) ? DateStyle::kDayFirst
-                                                                           : DateStyle::kMonthFirst;
-  }
+  const int64_t civil = std::max(day_first, month_first);
+  if (civil == 0 || civil < named) return {named > 0 ? DateStyle::kMonthName : DateStyle::kIso, iso + named};
+  const std::string_view first = first_of(DateStyle::kDayFirst, profile);
+  const bool points = first.find('.') < first.find_first_of("/-");
+  return {day_first > month_first || (day_first == month_first && points) ? DateStyle::kDayFirst
+                                                                          : DateStyle::kMonthFirst,
+          iso + civil};
+}
+
+std::string words_among_dates(const ColumnProfile& profile) {
+  const DateCount dates = most_dates(profile);
+  const bool many = dates.cells > 0 && 2 * dates.cells >= profile.present();
+  if (!many || nearly_all(dates.cells, profile)) return {};
+  return words_among("dates", dates.cells, profile,
+                     [&](std::string_view text) { return read_date(text, dates.style).has_value(); });
+}
+
+std::string date_mix(const ColumnProfile& profile, DateStyle style, bool shown) {
+  if (style == DateStyle::kIso || style == DateStyle::kSeconds || style == DateStyle::kMilliseconds)
+    return {};
+  const auto cells = [&](DateStyle of) {
+    return profile.count([&](std::string_view text) { return read_moment(text, of).has_value(); });
+  };
+  const int64_t iso = cells(DateStyle::kIso), own = cells(style);
+  if (iso == 0 || own == 0 || espalier::nearly_all(iso, iso + own) || espalier::nearly_all(own, iso + own))
+    return {};
+  const auto as = [&](DateStyle of) {
+    return shown ? cat(", as \"", shortened(first_of(of, profile)), "\"") : std::string();
+  };
+  return cat("dates that begin with the year in ", iso, iso == 1 ? " cell" : " cells", as(DateStyle::kIso),
+             ", and ones of another form in ", own, as(style));
+}
+
+std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile) {
+  if (const DateCount most = most_dates(profile); nearly_all(most.cells, profile)) return most.style;
   const std::string word = lower(name);
   const bool named = word.find("timestamp") != word.npos || word.find("unix") != word.npos ||
                      word.find("epoch") != word.npos;
@@ -191,13 +229,19 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included,
     return dropped(cat("every cell is \"", shortened(profile.values[0].text), "\""));
   const int64_t truths = profile.count([](std::string_view text) { return read_truth(text).has_value(); });
   if (truths == profile.present() && profile.different() > 1) return {.kind = ColumnKind::kBoolean};
-  if (const auto style = date_style(name, profile); style && profile.different() > 1)
-    return {.kind = ColumnKind::kDate, .dates = *style, .hint = doubt_of(*style, profile)};
+  if (const auto style = date_style(name, profile); style && profile.different() > 1) {
+    std::string hint = date_mix(profile, *style);
+    if (!hint.empty()) hint += ": all are read as dates";
+    if (const std::string doubt = doubt_of(*style, profile); !doubt.empty())
+      hint += cat(hint.empty() ? "" : "; of those ", doubt);
+    return {.kind = ColumnKind::kDate, .dates = *style, .hint = std::move(hint)};
+  }
   const FormCount numbers = number_form(profile);
   if (nearly_all(numbers.cells, profile) && !holds_codes(profile))
     return guess_number(name, nameless, included, profile, numbers.form);
   ColumnGuess out = guess_text(included, profile);
   out.hint = words_among_numbers(profile);
+  if (out.hint.empty()) out.hint = words_among_dates(profile);
   return out;
 }
 
@@ -217,8 +261,11 @@ bool holds_codes(const ColumnProfile& profile) {
 std::string words_among_numbers(const ColumnProfile& profile) {
   const FormCount numbers = number_form(profile);
   const bool many = numbers.cells > 0 && 2 * numbers.cells >= profile.present();
-  return many && !nearly_all(numbers.cells, profile) && !holds_codes(profile) ? words_among(numbers, profile)
-                                                                              : "";
+  if (!many || nearly_all(numbers.cells, profile) || holds_codes(profile)) return {};
+  if (const std::string mix = unit_mix(profile, numbers); !mix.empty())
+    return cat(mix, ": taken as text, for which unit those have is not known; write them alike");
+  return words_among("numbers", numbers.cells, profile,
+                     [&](std::string_view text) { return read_number(text, numbers.form).has_value(); });
 }
 
 std::string unit_mix(const ColumnProfile& profile, const FormCount& numbers, bool shown) {

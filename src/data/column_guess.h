@@ -34,6 +34,17 @@ bool names_rows(const std::string& name, const ColumnProfile& profile);
 
 // What is to be told of a column of many numbers that is taken for text; "" of others.
 std::string words_among_numbers(const ColumnProfile& profile);
+// The style that most cells follow, those included that begin with their year, and how many do.
+struct DateCount {
+  DateStyle style = DateStyle::kIso;
+  int64_t cells = 0;
+};
+DateCount most_dates(const ColumnProfile& profile);
+// What is to be told of a column of many dates that is taken for text; "" of others.
+std::string words_among_dates(const ColumnProfile& profile);
+// What is to be told of a column whose dates begin with the year in many cells and with the day or month in
+// others, with the first of each where `shown`; "" of others.
+std::string date_mix(const ColumnProfile& profile, DateStyle style, bool shown = true);
 
 // What is to be told of a column whose numbers have a unit in many cells and none in others, with the first
 // of each where `shown`: "numbers in % in 20 cells, as "51.2%", and without a unit in 20, as "0.512""; "" of

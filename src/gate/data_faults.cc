@@ -234,7 +234,8 @@ class Faults {
 
   void cells() {
     for (size_t c = 0; c < profiles_.size(); ++c) {
-      if (!units(train_.names()[c], profiles_[c])) words_among_numbers(train_.names()[c], profiles_[c]);
+      if (!units(train_.names()[c], profiles_[c]) && !dates(train_.names()[c], profiles_[c]))
+        words_among_numbers(train_.names()[c], profiles_[c]);
       spellings(train_.names()[c], profiles_[c]);
     }
   }
@@ -250,13 +251,33 @@ class Faults {
     const int64_t words = profile.present() - numbers.cells;
     if (words == 0 || 2 * numbers.cells < profile.present() || holds_codes(profile)) return;
     if (date_style(name, profile)) return;
+    among(name, profile, "numbers", words,
+          [&](std::string_view text) { return read_number(text, numbers.form).has_value(); });
+  }
+  // Whether so many cells of the column are dates that nobody asks it for numbers.
+  bool dates(const std::string& name, const ColumnProfile& profile) {
+    const DateCount dates = most_dates(profile);
+    if (dates.cells == 0 || 2 * dates.cells < profile.present()) return false;
+    if (!nearly_all(dates.cells, profile.present()) && 2 * number_form(profile).cells >= profile.present())
+      return false;
+    if (const std::string mix = date_mix(profile, dates.style, false); !mix.empty())
+      add(FaultOf::kCells, name, cat("column \"", name, "\" has ", mix), false);
+    if (const int64_t others = profile.present() - dates.cells; others > 0)
+      among(name, profile, "dates", others,
+            [&](std::string_view text) { return read_date(text, dates.style).has_value(); });
+    return true;
+  }
+  // Of `what` are all cells but `others`.
+  template <class Reads>
+  void among(const std::string& name, const ColumnProfile& profile, const char* what, int64_t others,
+             const Reads& reads) {
     const ColumnProfile::Value* most = nullptr;
     for (const ColumnProfile::Value& value : profile.values) {
-      if (!read_number(value.text, numbers.form) && (!most || value.count > most->count)) most = &value;
+      if (!reads(value.text) && (!most || value.count > most->count)) most = &value;
     }
     const bool named = most->count >= options_.k;
     add(FaultOf::kCells, name,
-        cat("column \"", name, "\" is of numbers but for ", counted(words, "cell"),
+        cat("column \"", name, "\" is of ", what, " but for ", counted(others, "cell"),
             named ? cat(", most often \"", shortened(most->text), "\"") : "",
             "; what means no value is named as missing (--missing)"),
         false);
