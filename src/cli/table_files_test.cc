@@ -368,7 +368,12 @@ TEST_F(TableFiles, AmountsOfASwissTableAreNumbersAndInfoSaysSo) {
   const auto json = nlohmann::json::parse(call_verb(add_info, {model(), "--json"}));
   EXPECT_EQ(json["columns"]["features"], (std::vector<std::string>{"price", "weight"}));
   EXPECT_EQ(json["columns"]["notes"].size(), 3u);
-  EXPECT_EQ(said_of("price;weight\n2’300.00 CHF;45\n"), "");
+  EXPECT_EQ(said_of("price;weight\n2’300.00 CHF;45 kg\n"), "");
+  // Without its unit 45 is read as well, and may be one of another.
+  EXPECT_EQ(
+      said_of("price;weight\n2’300.00 CHF;45\n"),
+      "warning: weight: 1 of 1 numbers are written in another form than in training: 1234.5 kg there, 45 "
+      "here, the first in line 2; they are read as if they had the unit\n");
 }
 
 }  // namespace

@@ -18,8 +18,7 @@ namespace {
 // Longer text than this is no amount.
 constexpr size_t kLongest = 64;
 
-bool is_high(char c) { return (c & 0x80) != 0; }
-bool is_letter(char c) { return is_high(c) || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
+bool is_letter(char c) { return (c & 0x80) != 0 || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -33,17 +32,19 @@ std::optional<double> in_range(std::optional<double> value) {
 }
 
 // `text` without the marks between groups of three digits, and with a point for what stands for it. Empty
-// when a mark stands elsewhere.
+// when a mark stands elsewhere. Commas may part groups of two before the last one, as India has them:
+// 12,34,567.
 std::string plain_digits(std::string_view text, char mark, char point) {
   std::string out;
   const size_t whole_end = std::min(text.find_first_of(std::string{point, 'e', 'E'}), text.size());
   const size_t first_mark = std::min(text.find(mark), whole_end);
   const bool grouped = first_mark < whole_end;
   if (grouped && (first_mark == 0 || first_mark > 3 || text[0] == '0')) return {};
+  const bool pairs = mark == ',' && first_mark < 3 && text.find(mark, first_mark + 1) == first_mark + 3;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == mark) {
       const size_t next = std::min(text.find(mark, i + 1), whole_end);
-      if (i > whole_end || next != i + 4) return {};
+      if (i > whole_end || next != i + (pairs && next < whole_end ? 3 : 4)) return {};
     } else {
       out += text[i] == point ? '.' : text[i];
     }
@@ -79,12 +80,15 @@ BareAmount bare_amount(std::string_view text, std::string_view unit) {
   }
 }
 
-constexpr std::string_view kSymbols[] = {"$", "€", "£", "¥", "₹", "%"};
-// ISO 4217. Other words in front of a number are names: "room 12".
+// Those with letters before those that they end with.
+constexpr std::string_view kSymbols[] = {"US$", "R$", "CA$", "C$", "AU$", "A$", "NZ$", "HK$", "NT$",
+                                         "MX$", "S$", "$",   "€",  "£",   "¥",  "₹",   "₽", "₩",
+                                         "₺",   "₫",  "₪",   "₱",  "₦",   "₴",  "฿",   "%"};
+// ISO 4217, rupees and crowns. Other words in front of a number are names: "room 12".
 constexpr std::string_view kCurrencies[] = {
-    "AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EGP", "EUR",
-    "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KRW", "MXN", "MYR", "NGN", "NOK", "NZD",
-    "PHP", "PLN", "RON", "RUB", "SAR", "SEK", "SGD", "THB", "TRY", "TWD", "UAH", "USD", "VND", "ZAR"};
+    "AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EGP", "EUR", "GBP",
+    "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KRW", "MXN", "MYR", "NGN", "NOK", "NZD", "PHP", "PLN",
+    "RON", "RUB", "SAR", "SEK", "SGD", "THB", "TRY", "TWD", "UAH", "USD", "VND", "ZAR", "Rs.", "Rs",  "kr"};
 
 // Letters, and behind the first one digits and what stands in units: kg, m², km/h, m3, Std.
 bool is_unit_word(std::string_view text) {
@@ -97,30 +101,14 @@ bool is_unit_word(std::string_view text) {
 
 }  // namespace
 
-std::string plain_marks(std::string_view text) {
-  // Apostrophe, minus, no-break, narrow no-break, thin and figure space.
-  constexpr std::pair<std::string_view, char> kMarks[] = {{"\xe2\x80\x99", '\''}, {"\xe2\x88\x92", '-'},
-                                                          {"\xc2\xa0", ' '},      {"\xe2\x80\xaf", ' '},
-                                                          {"\xe2\x80\x89", ' '},  {"\xe2\x80\x87", ' '}};
-  std::string out;
-  while (!text.empty()) {
-    const auto* const mark = std::find_if(std::begin(kMarks), std::end(kMarks), [&](const auto& candidate) {
-      return text.starts_with(candidate.first);
-    });
-    const bool found = mark != std::end(kMarks);
-    out += found ? mark->second : text[0];
-    text.remove_prefix(found ? mark->first.size() : 1);
-  }
-  return out;
-}
-
 bool is_symbol(std::string_view unit) {
   return std::find(std::begin(kSymbols), std::end(kSymbols), unit) != std::end(kSymbols);
 }
 
 std::string unit_of(std::string_view text) {
-  if (text.size() > kLongest || std::none_of(text.begin(), text.end(), is_digit)) return {};
-  const std::string plain = plain_marks(text);
+  if (text.size() > kLongest) return {};
+  const std::string plain = ascii_digits(plain_marks(text));
+  if (std::none_of(plain.begin(), plain.end(), is_digit)) return {};
   const std::string_view rest = bare_amount(plain, "").digits;
   for (const std::string_view unit : kSymbols) {
     if (rest.starts_with(unit) || rest.ends_with(unit)) return std::string(unit);
@@ -154,14 +142,18 @@ PlainAmount plain_amount(std::string_view text, const NumberForm& form, std::str
   constexpr Marks kMarks[] = {{0, '.'},   {',', '.'}, {'.', ','}, {'\'', '.'},
                               {' ', '.'}, {' ', ','}, {'\'', ','}};
   const auto [group, point] = kMarks[static_cast<size_t>(form.style)];
-  if (text.size() <= kLongest && std::any_of(text.begin(), text.end(), is_high))
-    text = kept = plain_marks(text);
+  if (text.size() <= kLongest && has_high_bytes(text)) text = kept = ascii_digits(plain_marks(text));
   const BareAmount amount = bare_amount(text, form.unit);
-  const std::string_view digits = amount.digits;
+  std::string_view digits = amount.digits;
   if (digits.empty() || (!is_digit(digits[0]) && digits[0] != point)) return {};
-  if (group == 0) return {digits, amount.negative};
+  const int power = form.multiples ? multiple_of(digits.back()) : 0;
+  if (group == 0 && power == 0) return {digits, amount.negative};
   if (digits.size() > kLongest) return {};
-  return {kept = plain_digits(digits, group, point), amount.negative};
+  if (power > 0) digits = trimmed(digits.substr(0, digits.size() - 1));
+  std::string out = group == 0 ? std::string(digits) : plain_digits(digits, group, point);
+  if (power > 0 && out.find_first_of("eE") != out.npos) return {};
+  if (power > 0 && !out.empty()) out += cat("e", power);
+  return {kept = std::move(out), amount.negative};
 }
 
 std::optional<double> value_of(const PlainAmount& amount) {
@@ -200,7 +192,8 @@ NumberStyle other_point(NumberStyle style) {
 }
 
 bool shows_other_point(std::string_view text, const NumberForm& form) {
-  if (read_number(text, form) || !read_number(text, {other_point(form.style), form.unit})) return false;
+  if (read_number(text, form) || !read_number(text, {other_point(form.style), form.unit, form.multiples}))
+    return false;
   // 1,234 among plain numbers may count thousands.
   return form.style != NumberStyle::kPlain || !read_number(text, {NumberStyle::kThousands, form.unit});
 }
@@ -212,7 +205,7 @@ bool is_whole(std::string_view text, const NumberForm& form) {
 
 bool lacks_unit(std::string_view text, const NumberForm& form) {
   if (form.unit.empty()) return false;
-  const std::optional<double> bare = read_number(text, NumberForm(form.style));
+  const std::optional<double> bare = read_number(text, {form.style, "", form.multiples});
   return bare && *bare != 0;
 }
 

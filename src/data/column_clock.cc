@@ -116,6 +116,8 @@ class ClockReader {
 }  // namespace
 
 std::optional<double> read_clock(std::string_view text) {
+  std::string ascii;
+  if (has_high_bytes(text)) text = ascii = ascii_digits(text);
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   if (text.empty()) return std::nullopt;

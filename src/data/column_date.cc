@@ -270,6 +270,8 @@ double Moment::instant() const {
 }
 
 std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
+  std::string ascii;
+  if (has_high_bytes(text)) text = ascii = ascii_digits(text);
   switch (style) {
     case DateStyle::kIso:
       return DateReader(text).read_iso();

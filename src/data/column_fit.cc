@@ -47,6 +47,11 @@ const char* example_of(NumberStyle style, const ColumnProfile& profile) {
     return profile.count([&](std::string_view text) { return text.find_first_of(marks) != text.npos; }) == 0;
   };
   constexpr std::string_view kBlanks = " \xC2\xE2";  // of UTF-8's blanks the first byte
+  const auto pairs = [](std::string_view text) {
+    const size_t mark = text.find(',');
+    return mark != text.npos && text.find(',', mark + 1) == mark + 3;
+  };
+  if (style == NumberStyle::kThousands && profile.count(pairs) > 0) return "12,34,567.8";
   if (style == NumberStyle::kDecimalComma && none(".")) return "1234,5";
   if (style == NumberStyle::kSpacesDecimalComma && none(kBlanks))
     return none(".") ? "1234,5" : "1234.5 and 1234,5";
@@ -77,6 +82,7 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   std::string text = cat("numeric, ", step.seen());
   if (!form.unit.empty()) text += cat(", in ", form.unit);
   if (form.style != NumberStyle::kPlain) text += cat(", written as ", example_of(form.style, profile));
+  if (form.multiples) text += ", with K for thousands, M for millions, B or G for billions";
   text += negatives_text(profile, form);
   if (step.log) text += ", strongly skewed and so taken as its logarithm";
   text += missing_text(profile) + unreadable_text(profile, "number", [&](std::string_view cell) {

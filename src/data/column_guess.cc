@@ -37,6 +37,10 @@ bool named_like_an_id(const std::string& name) {
   for (const std::string_view whole : {"id", "ids", "index", "idx", "key", "uuid", "guid", "row", "rownum"}) {
     if (word == whole) return true;
   }
+  // Rupees end like a number, Nr.
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (word.ends_with("inr") && (word.size() == 3 || !letter(word[word.size() - 4]) || name.ends_with("INR")))
+    return false;
   for (const std::string_view ending :
        {"_id", "-id", " id", ".id", "_key", "_uuid", "_index", "_no", " no", " no.", "nr", "nr.", "nummer"}) {
     if (word.ends_with(ending)) return true;

@@ -42,6 +42,7 @@ std::vector<std::string> NumericStep::formulas() const {
   std::vector<std::string> out = {
       cat("(", log ? "log(1 + max(x, 0))" : "x", " - ", shortest(mean), ") / ", shortest(scale),
           ", at least -10, at most 10; x is ", form.style == NumberStyle::kClock ? "in seconds, and " : "",
+          form.multiples ? "K, M, B and T being 1e3, 1e6, 1e9 and 1e12, " : "",
           bits ? "1 where true and 0 where false, " : "", shortest(median), " where missing")};
   if (indicator) out.emplace_back("1 where missing, else 0");
   return out;
@@ -86,7 +87,8 @@ void NumericStep::read_missing(float* out) const {
 std::string NumericStep::written() const {
   constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1234,5",  "1'234.5",
                                        "1 234.5", "1 234,5", "1'234,5", "14:30:00"};
-  return cat(kExamples[static_cast<size_t>(form.style)], form.unit.empty() ? "" : " ", form.unit);
+  return cat(kExamples[static_cast<size_t>(form.style)], form.multiples ? "K" : "",
+             form.unit.empty() ? "" : " ", form.unit);
 }
 
 std::string NumericStep::seen() const {

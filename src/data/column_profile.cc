@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "base/format.h"
@@ -132,16 +133,22 @@ auto number_styles(const ColumnProfile& profile, const std::string& unit) {
   // Semicolons part cells where commas are decimal.
   if (profile.delimiter == ';') std::swap(styles[1], styles[2]);
   if (profile.delimiter == ';' && all_points_group(profile, unit)) std::swap(styles[0], styles[1]);
+  // In Brazil too.
+  if (profile.delimiter != ';' && unit == "R$" && all_points_group(profile, unit))
+    std::swap(styles[0], styles[2]);
   return styles;
 }
 
-// The unit of most cells, the first of them in doubt.
-std::string commonest_unit(const ColumnProfile& profile) {
+bool is_multiple(const std::string& unit) { return unit.size() == 1 && multiple_of(unit[0]) > 0; }
+
+// The unit of most cells, the first of them in doubt; letters that count thousands are units too where
+// `multiples`.
+std::string commonest_unit(const ColumnProfile& profile, bool multiples) {
   std::map<std::string, int64_t> counts;
   std::string best;
   for (const ColumnProfile::Value& value : profile.values) {
     const std::string unit = unit_of(value.text);
-    if (unit.empty()) continue;
+    if (unit.empty() || (!multiples && is_multiple(unit))) continue;
     counts[unit] += value.count;
     if (best.empty()) best = unit;
   }
@@ -156,19 +163,53 @@ bool all_follow(const ColumnProfile& profile, const NumberForm& form) {
                              [&](const auto& value) { return read_number(value.text, form).has_value(); });
 }
 
+// The powers of ten that letters behind numbers of the form count, 0 where there is none.
+std::set<int> powers_of(const ColumnProfile& profile, const NumberForm& form) {
+  std::set<int> out;
+  const NumberForm bare(form.style, form.unit);
+  for (const ColumnProfile::Value& value : profile.values) {
+    if (!read_number(value.text, form)) continue;
+    const size_t letter = read_number(value.text, bare) ? value.text.npos : value.text.find_last_of("KkMBGT");
+    out.insert(letter == value.text.npos ? 0 : multiple_of(value.text[letter]));
+  }
+  return out;
+}
+
+// The form with letters for thousands, as 9.6K beside 850 or 1.2M, that most cells follow, more than `least`.
+// Of one letter alone nobody knows whether it is a unit, as K of kelvin.
+FormCount multiples_form(const ColumnProfile& profile, int64_t least) {
+  const auto has_letter = [](std::string_view text) { return text.find_first_of("KkMBGT") != text.npos; };
+  FormCount best{.cells = least};
+  if (profile.count(has_letter) == 0) return best;
+  for (const std::string& unit : {std::string(), commonest_unit(profile, false)}) {
+    for (const NumberStyle style : number_styles(profile, unit)) {
+      if (style == NumberStyle::kClock) continue;
+      const NumberForm form(style, unit, true);
+      const int64_t cells =
+          profile.count([&](std::string_view text) { return read_number(text, form).has_value(); });
+      if (cells > best.cells && powers_of(profile, form).size() > 1) best = {form, cells};
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<NumberForm> form_of_all(const ColumnProfile& profile) {
   if (profile.values.empty()) return std::nullopt;
   const std::string unit = unit_of(profile.values[0].text);
   for (const std::string& of : {std::string(), unit}) {
+    const bool some = is_multiple(of) &&
+                      profile.count([&](std::string_view text) { return text.find(of) == text.npos; }) > 0;
+    if (some) continue;
     for (const NumberStyle style : number_styles(profile, of)) {
       const NumberForm form(style, of);
       if (all_follow(profile, form)) return form;
     }
     if (unit.empty()) break;
   }
-  return std::nullopt;
+  const FormCount multiples = multiples_form(profile, 0);
+  return multiples.cells == profile.present() ? std::optional(multiples.form) : std::nullopt;
 }
 
 std::optional<NumberForm> form_of_all(const ColumnProfile& a, const ColumnProfile& b) {
@@ -195,11 +236,19 @@ FormCount number_form(const ColumnProfile& profile) {
   };
   try_unit("");
   if (best.cells == profile.present()) return best;
-  if (const std::string unit = commonest_unit(profile); !unit.empty()) try_unit(unit);
-  return best;
+  if (const std::string unit = commonest_unit(profile, true); !unit.empty()) try_unit(unit);
+  if (best.cells == profile.present()) return best;
+  // A few cells without the letter that nearly all have are no sign of thousands.
+  const bool nearly_all = 20 * best.cells >= 19 * profile.present();
+  const FormCount multiples = multiples_form(profile, best.cells);
+  const bool only_bare = nearly_all && powers_of(profile, multiples.form).size() == 2 &&
+                         powers_of(profile, multiples.form).contains(0);
+  return multiples.form.multiples && !only_bare ? multiples : best;
 }
 
 bool has_leading_zero(std::string_view text) {
+  std::string ascii;
+  if (has_high_bytes(text)) text = ascii = ascii_digits(text);
   const bool zero = text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   return zero && text.find(':') == text.npos;
 }

@@ -56,11 +56,16 @@ inline constexpr std::string_view kNumberStyles[] = {"plain",
                                                      "clock"};
 // Such a number with a unit before or behind it, as $, % or kg; empty: none. Cells without it are read too.
 struct NumberForm {
-  NumberForm(NumberStyle style = NumberStyle::kPlain, std::string unit = {})
-      : style(style), unit(std::move(unit)) {}
+  NumberForm(NumberStyle style = NumberStyle::kPlain, std::string unit = {}, bool multiples = false)
+      : style(style), unit(std::move(unit)), multiples(multiples) {}
   NumberStyle style;
   std::string unit;
+  bool multiples;  // whether 9.6K is 9600, as multiple_of() has it
+
+  bool plain() const { return style == NumberStyle::kPlain && unit.empty() && !multiples; }
 };
+// The power of ten that a letter behind a number counts: 3 of K and k, 6 of M, 9 of B and G, 12 of T; else 0.
+int multiple_of(char letter);
 // Within f32's range; a number in parentheses is negative. Nothing for other text.
 std::optional<double> read_number(std::string_view text, const NumberForm& form);
 // The canonical_decimal() of what read_number() reads, every digit of it.
@@ -91,6 +96,10 @@ std::vector<std::pair<std::string_view, std::string_view>> same_spellings(
 bool is_symbol(std::string_view unit);
 // Typographic apostrophes, minus signs and spaces as those of ASCII.
 std::string plain_marks(std::string_view text);
+// Full-width digits and marks, and the digits of Arabic, Persian, Devanagari and Bengali, as those of ASCII.
+std::string ascii_digits(std::string_view text);
+// Whether a byte of the text is none of ASCII.
+bool has_high_bytes(std::string_view text);
 
 // How dates are written.
 enum class DateStyle { kIso, kSeconds, kMilliseconds, kDayFirst, kMonthFirst, kMonthName };
@@ -143,6 +152,7 @@ struct NumericStep {
   static void fields(Self& self, Visitor&& visit) {
     visit("style", self.form.style, kNumberStyles);
     visit.optional("unit", self.form.unit);
+    visit.optional("multiples", self.form.multiples);
     visit.optional("cells_without_unit", self.without_unit);
     visit("log", self.log);
     visit("median", self.median);
@@ -302,6 +312,7 @@ struct LabelStep {
     } else {
       visit("style", self.form.style, kNumberStyles);
       visit.optional("unit", self.form.unit);
+      visit.optional("multiples", self.form.multiples);
       visit("log", self.log);
       visit("mean", self.mean);
       visit("scale", self.scale);

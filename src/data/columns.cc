@@ -52,7 +52,8 @@ bool writes_other_point(const ColumnProgram::Data& data, const CsvTable& table, 
     for (const auto& [place, form] : numbers) {
       const std::string_view text = table.cell(row, place);
       if (text.find_first_of(".,") == text.npos || data.missing.contains(text)) continue;
-      if (read_number(text, form) && !read_number(text, {other_point(form.style), form.unit})) return false;
+      if (read_number(text, form) && !read_number(text, {other_point(form.style), form.unit, form.multiples}))
+        return false;
       other = other || shows_other_point(text, form);
     }
   }

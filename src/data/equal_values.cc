@@ -28,7 +28,7 @@ void EqualValues::read(const std::vector<const ColumnProfile*>& profiles) {
     if (cells == present) break;
   }
   of_numbers_ = nearly_all(cells, present);
-  if (!of_numbers_ || (form_.style == NumberStyle::kPlain && form_.unit.empty())) return;
+  if (!of_numbers_ || form_.plain()) return;
   for (const ColumnProfile* profile : profiles) {
     for (const ColumnProfile::Value& value : profile->values) {
       const std::optional<std::string> number = exact_number(value.text, form_);

@@ -29,8 +29,7 @@ std::optional<CellMeanings::Amounts> amounts_of(const ColumnProfile& profile) {
   if (2 * numbers.cells <= profile.present()) return std::nullopt;
   const NumberForm& form = numbers.form;
   // Of a time of day nobody knows whether 12 is an hour.
-  if (form.unit.empty() && (form.style == NumberStyle::kPlain || form.style == NumberStyle::kClock))
-    return std::nullopt;
+  if (form.plain() || form.style == NumberStyle::kClock) return std::nullopt;
   const double none = std::numeric_limits<double>::quiet_NaN();
   CellMeanings::Amounts out{.of = read_each_row(profile, none, [&](std::string_view text) {
                               return read_number(text, form).value_or(none);
