@@ -78,11 +78,19 @@ std::string leaky_relu(Exporter& e, const espalier::Node& node, Names x) {
 std::string erfc(Exporter& e, const espalier::Node& node, Names x) {
   return e.emit("Sub", {e.scalar(operand_dtype(e, node), 1), e.emit("Erf", {x[0]})});
 }
+// tanh(x / 2) (e^x + 1): e^x - 1 would be 0 for what is small.
 std::string exponential_minus_one(Exporter& e, const espalier::Node& node, Names x) {
-  return e.emit("Sub", {e.emit("Exp", {x[0]}), e.scalar(operand_dtype(e, node), 1)});
+  const DType dtype = operand_dtype(e, node);
+  const std::string above = e.emit("Add", {e.emit("Exp", {x[0]}), e.scalar(dtype, 1)});
+  return e.emit("Mul", {e.emit("Tanh", {e.emit("Mul", {x[0], e.scalar(dtype, 0.5)})}), above});
 }
+// 2 atanh(x / (2 + x)) below 1/2: 1 + x would be 1 for what is small.
 std::string log_plus_one(Exporter& e, const espalier::Node& node, Names x) {
-  return e.emit("Log", {e.emit("Add", {x[0], e.scalar(operand_dtype(e, node), 1)})});
+  const DType dtype = operand_dtype(e, node);
+  const std::string two = e.scalar(dtype, 2), ratio = e.emit("Div", {x[0], e.emit("Add", {x[0], two})});
+  return e.emit("Where", {e.emit("Less", {e.emit("Abs", {x[0]}), e.scalar(dtype, 0.5)}),
+                          e.emit("Mul", {e.emit("Atanh", {ratio}), two}),
+                          e.emit("Log", {e.emit("Add", {x[0], e.scalar(dtype, 1)})})});
 }
 std::string rsqrt(Exporter& e, const espalier::Node&, Names x) {
   return e.emit("Reciprocal", {e.emit("Sqrt", {x[0]})});
@@ -92,6 +100,58 @@ std::string is_finite(Exporter& e, const espalier::Node&, Names x) {
 }
 std::string remainder(Exporter& e, const espalier::Node&, Names x) {
   return e.emit("Mod", {x[0], x[1]}, {{"fmod", int64_t{1}}});
+}
+
+// f(operands, dtype) where 16-bit floats are computed in f32.
+std::string widened(Exporter& e, const espalier::Node& node, Names x,
+                    std::string (*f)(Exporter& e, Names x, DType dtype)) {
+  const DType dtype = operand_dtype(e, node), wide = size_of(dtype) == 2 ? DType::kF32 : dtype;
+  std::vector<std::string> operands;
+  for (const std::string& operand : x) operands.push_back(e.cast(operand, dtype, wide));
+  return e.cast(f(e, operands, wide), wide, dtype);
+}
+// Below zero, or the zero with a sign.
+std::string is_negative(Exporter& e, const std::string& x, DType dtype) {
+  const std::string zero = e.scalar(dtype, 0), inverse = e.emit("Reciprocal", {x});
+  return e.emit("Or", {e.emit("Less", {x, zero}), e.emit("Less", {inverse, zero})});
+}
+// `size` with the sign of x. By a product: onnxruntime's Where loses the sign of zero.
+std::string with_sign_of(Exporter& e, const std::string& x, const std::string& size, DType dtype) {
+  const std::string sign =
+      e.emit("Where", {is_negative(e, x, dtype), e.scalar(dtype, -1), e.scalar(dtype, 1)});
+  return e.emit("Mul", {size, sign});
+}
+// The angle in the first quadrant, turned into that of the point. Equal sizes may be both zero or infinite.
+std::string atan2(Exporter& e, const espalier::Node& node, Names operands) {
+  return widened(e, node, operands, [](Exporter& e, Names x, DType dtype) {
+    const std::string up = e.emit("Abs", {x[0]}), along = e.emit("Abs", {x[1]});
+    const std::string slope =
+        e.emit("Where", {e.emit("Equal", {up, along}), e.emit("Sign", {up}), e.emit("Div", {up, along})});
+    const std::string first = e.emit("Atan", {slope});
+    const std::string mirrored = e.emit("Sub", {e.scalar(dtype, 3.141592653589793), first});
+    const std::string upper = e.emit("Where", {is_negative(e, x[1], dtype), mirrored, first});
+    return with_sign_of(e, x[0], upper, dtype);
+  });
+}
+// A step of Newton's method mends the power, whose exponent is no exact third. Zeros and infinities, which
+// alone are equal to their double, stay.
+std::string cbrt(Exporter& e, const espalier::Node& node, Names operands) {
+  return widened(e, node, operands, [](Exporter& e, Names x, DType dtype) {
+    const std::string size = e.emit("Abs", {x[0]}), third = e.scalar(dtype, 1.0 / 3);
+    const std::string root = e.emit("Pow", {size, third});
+    const std::string excess = e.emit("Sub", {root, e.emit("Div", {size, e.emit("Mul", {root, root})})});
+    const std::string better = e.emit("Sub", {root, e.emit("Mul", {excess, third})});
+    const std::string same = e.emit("Equal", {size, e.emit("Add", {size, size})});
+    return with_sign_of(e, x[0], e.emit("Where", {same, size, better}), dtype);
+  });
+}
+// Halves away from zero. The fraction is exact; |x| + 1/2 would round.
+std::string round_nearest_afz(Exporter& e, const espalier::Node& node, Names x) {
+  const DType dtype = operand_dtype(e, node);
+  const std::string size = e.emit("Abs", {x[0]}), whole = e.emit("Floor", {size});
+  const std::string up = e.emit("GreaterOrEqual", {e.emit("Sub", {size, whole}), e.scalar(dtype, 0.5)});
+  const std::string above = e.emit("Add", {whole, e.scalar(dtype, 1)});
+  return with_sign_of(e, x[0], e.emit("Where", {up, above, whole}), dtype);
 }
 
 const Composed kComposed[] = {{&op_compare, compare},
@@ -104,6 +164,9 @@ const Composed kComposed[] = {{&op_compare, compare},
                               {&op_log_plus_one, log_plus_one},
                               {&op_rsqrt, rsqrt},
                               {&op_is_finite, is_finite},
+                              {&op_atan2, atan2},
+                              {&op_cbrt, cbrt},
+                              {&op_round_nearest_afz, round_nearest_afz},
                               {&op_remainder, remainder}};
 
 }  // namespace
