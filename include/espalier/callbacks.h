@@ -98,7 +98,7 @@ struct ModelCheckpointOptions {
   // rounds.
   std::string path = {};
   std::string monitor = "val_loss";
-  bool save_best_only = false;  // only when `monitor` is better than ever before; NaN never is
+  bool save_best_only = false;  // only when `monitor` is better than in all runs before; NaN never is
   std::string mode = "auto";
   int64_t save_freq = 0;                          // steps; 0: at the end of each epoch
   std::map<std::string, std::string> files = {};  // saved beside the model: SaveOptions::files

@@ -72,7 +72,6 @@ class Saver final : public Callback {
 
   void on_train_begin(const Run& run) override {
     if (monitor_) monitor_->require(run);
-    best_.reset();
     Logs fields{{"epoch", 1}};
     if (options_.save_freq > 0) {
       fields.set("batch", 1);
@@ -127,6 +126,7 @@ class Saver final : public Callback {
 
   ModelCheckpointOptions options_;
   std::optional<Monitor> monitor_;
+  // Of all runs, unlike what EarlyStopping keeps: a second, worse run leaves the best model on disk.
   std::optional<double> best_;
   int64_t steps_ = 0;  // of the run
   int epoch_ = 0;

@@ -28,15 +28,16 @@ struct ModelCheckpointScripted {
   }
   void run(ModelCheckpointOptions options, const std::vector<double>& values) {
     options.path = folder + "/" + options.path;
+    run(ModelCheckpoint(options), values);
+  }
+  void run(const std::shared_ptr<Callback>& callback, const std::vector<double>& values) {
     const auto script = LambdaCallback({.on_epoch_begin = [&](int epoch) {
       loss.assign(full({}, values[static_cast<size_t>(epoch)]));
       model.variables()[0].assign(full({1, 1}, 10 * epoch));
     }});
     const Tensor x = full({6, 1}, 1);
     model.fit(x, x,
-              {.epochs = static_cast<int>(values.size()),
-               .batch_size = 2,
-               .callbacks = {script, ModelCheckpoint(options)}});
+              {.epochs = static_cast<int>(values.size()), .batch_size = 2, .callbacks = {script, callback}});
   }
   std::vector<std::string> files() const { return posix_env().list_folder(folder); }
   float weight_in(const std::string& name) const {
@@ -75,6 +76,17 @@ TEST(ModelCheckpoint, SavesTheBestOnly) {
   EXPECT_EQ(scripted.weight_in("best"), 10);
   scripted.run({.path = "most", .monitor = "loss", .save_best_only = true, .mode = "max"}, {3, 1, 4, 1});
   EXPECT_EQ(scripted.weight_in("most"), 20);
+}
+
+TEST(ModelCheckpoint, TheBestIsThatOfAllRuns) {
+  ModelCheckpointScripted scripted("best_of_runs");
+  const auto best =
+      ModelCheckpoint({.path = scripted.folder + "/best", .monitor = "loss", .save_best_only = true});
+  scripted.run(best, {9, 2});
+  scripted.run(best, {5, 4, 3});
+  EXPECT_EQ(scripted.weight_in("best"), 10);
+  scripted.run(best, {5, 4, 1.5});
+  EXPECT_EQ(scripted.weight_in("best"), 20);
 }
 
 TEST(ModelCheckpoint, AFirstValueThatIsNaNIsNotTheBest) {
