@@ -32,9 +32,9 @@ class DatasetRange;
 using ElementSource = std::function<std::optional<Tensors>()>;
 // The arrays of a file, by its path; they have equal first axes, the rows.
 using FileReader = std::function<Tensors(const std::string& path)>;
-// The array of a .npy file, of an IDX file (*-ubyte) or of a CSV of numbers without header (f32[rows,
-// columns]); the latter two plain or .gz. A CSV with names or text is read_csv's (csv.h) and a
-// ColumnProgram's (columns.h). Raises ValueError[read_rows.path] for another name, IoError, FormatError.
+// The array of a .npy or IDX (*-ubyte) file or of a CSV of numbers without header, f32[rows, columns]; the
+// latter two plain or .gz. Names and text are for read_csv (csv.h) and ColumnProgram (columns.h). Raises
+// ValueError[read_rows.path], IoError, FormatError; [csv.exact] for a whole number that f32 would round.
 Tensors read_rows(const std::string& path, Location at = Location::here());
 
 struct MapOptions {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 #include "base/format.h"
@@ -193,9 +192,9 @@ std::string LabelStep::class_text(std::string_view text) const {
   while (merge && !text.empty() && is_blank(text.back())) text.remove_suffix(1);
   if (strip_dots && text.size() > 1 && text.ends_with('.')) text.remove_suffix(1);
   if (whole_numbers && class_number(text) && is_whole(text, NumberStyle::kPlain)) {
-    char number[64];
-    std::snprintf(number, sizeof number, "%.0f", *read_number(text, NumberStyle::kPlain) + 0.0);
-    return number;
+    // Every digit: two identifiers beyond 2^53 may have one f64. Beyond 21 digits they stay as they are.
+    const std::optional<std::string> number = exact_number(text, NumberStyle::kPlain);
+    if (number && number->find('e') == number->npos) return *number;
   }
   return std::string(text);
 }

@@ -150,6 +150,18 @@ TEST(ColumnLabel, TextAndFewIntegersAreClasses) {
   EXPECT_EQ(program.labels(table).to_vector<int32_t>(), (std::vector<int32_t>{2, 0, 1}));
 }
 
+// The two have one f64.
+TEST(ColumnLabel, ClassesThatAreLongNumbersDifferInTheirLastDigit) {
+  const Names ids = {"9007199254740992", "9007199254740993"};
+  const ColumnProgram program = learned([&](int i) { return ids[static_cast<size_t>(i % 2)]; });
+  EXPECT_EQ(program.classes(), ids);
+  const CsvTable table = parse_csv("x,y\n1,9007199254740993\n2,9007199254740992.0\n3,+09007199254740993\n");
+  EXPECT_EQ(program.labels(table).to_vector<int32_t>(), (std::vector<int32_t>{1, 0, 1}));
+  const std::string unknown = error_of([&] { program.labels(parse_csv("x,y\n1,9007199254740991\n")); });
+  EXPECT_NE(unknown.find("9007199254740991"), unknown.npos) << unknown;
+  EXPECT_TRUE(unknown.starts_with("columns.label line 2")) << unknown;
+}
+
 TEST(ColumnLabel, NumbersAreStandardised) {
   const ColumnProgram program = learned([](int i) { return cat(i); });
   EXPECT_DOUBLE_EQ(program.label_mean(), 50.5);

@@ -142,6 +142,12 @@ Tensors read_rows(const std::string& path, Location at) {
     try {
       return {make_concrete(read_csv_numbers(path))};
     } catch (const FormatError& error) {
+      if (error.rule() == "csv.exact") {
+        throw FormatError(
+            error.rule(), error.message(),
+            "keep whole numbers in a .npy of i64 or f64, whose dtype read_rows() keeps; read_csv() "
+            "gives cells as text");
+      }
       if (error.rule() != "csv.number") throw;
       throw FormatError(error.rule(), error.message(),
                         "a file here is numbers alone, without a header: read_csv() takes one with names or "

@@ -314,6 +314,30 @@ TEST(Dataset, MistakesNameTheUsersLines) {
   EXPECT_EQ(dataset_error([&] { iterator.next(); }), refused(__LINE__));
 }
 
+TEST(Dataset, ANumberThatF32WouldRoundIsRefused) {
+  const std::string path = testing::TempDir() + "/espalier-dataset-ids.csv";
+  posix_env().write_file(path, "16777216,1\n16777217,1\n");
+  try {
+    read_rows(path);
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_EQ(error.rule(), "csv.exact");
+    EXPECT_EQ(error.message(), path +
+                                   ": line 2, cell 1: f32 does not hold 16777217 exactly, only whole numbers "
+                                   "up to 16777216 each");
+    EXPECT_EQ(
+        error.fix(),
+        "keep whole numbers in a .npy of i64 or f64, whose dtype read_rows() keeps; read_csv() gives cells "
+        "as text");
+  }
+  std::filesystem::remove(path);
+  // The cure.
+  const std::string array = testing::TempDir() + "/espalier-dataset-ids.npy";
+  write_npy(array, Tensor::of<int64_t>({16777217, 9007199254740993}).node()->dense());
+  EXPECT_EQ(read_rows(array)[0].to_vector<int64_t>(), (std::vector<int64_t>{16777217, 9007199254740993}));
+  std::filesystem::remove(array);
+}
+
 TEST(Dataset, AFileWithNamesIsToldWhereItBelongs) {
   const std::string path = testing::TempDir() + "/espalier-dataset-names.csv";
   posix_env().write_file(path, "age,sex\n3,4\n");

@@ -122,7 +122,7 @@ HashedExamples digits_in(const CsvTable& table, const std::string& path) {
   try {
     return from_numbers(csv_numbers(table), path);
   } catch (const FormatError& error) {
-    if (error.rule() != "csv.number") throw;
+    if (error.rule() != "csv.number" && error.rule() != "csv.exact") throw;
     throw FormatError(error.rule(), cat(path, ": ", error.message()));
   }
 }

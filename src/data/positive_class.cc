@@ -146,8 +146,10 @@ std::string text_of(const PositiveClass& positive, const std::string& label,
 
 bool same_label(std::string_view a, std::string_view b) {
   if (a == b) return true;
-  const std::optional<double> x = number_of(word_of(a)), y = number_of(word_of(b));
-  return x && y && *x == *y;
+  const std::string x = word_of(a), y = word_of(b);
+  // Every digit of them: identifiers may have one f64.
+  return number_of(x) && number_of(y) &&
+         exact_number(x, NumberStyle::kPlain) == exact_number(y, NumberStyle::kPlain);
 }
 
 std::optional<std::string> positive_of_pair(const std::string& a, const std::string& b) {

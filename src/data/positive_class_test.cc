@@ -67,6 +67,8 @@ TEST(PositiveClasses, WhatDiffersOrIsNoClassIsNamed) {
   EXPECT_EQ(rule({.schema = "approved"}), "schema.favourable");
   EXPECT_FALSE(same_label("01", "1")) << "a code";
   EXPECT_TRUE(same_label("-1.0", "-1"));
+  EXPECT_TRUE(same_label("9007199254740993.0", "9007199254740993"));
+  EXPECT_FALSE(same_label("9007199254740992", "9007199254740993")) << "of one f64";
   const auto fix = [](const PositiveSaid& said, const std::vector<std::string>& of) -> std::string {
     try {
       positive_class(said, of);

@@ -118,6 +118,22 @@ TEST(CsvNumbers, ErrorsNameLineAndCell) {
   EXPECT_EQ(error("\x01\xc3\xbf"), "csv.number line 1, cell 1: \"?\xc3\xbf\" is not a number");
 }
 
+TEST(CsvNumbers, WholeNumbersAreExactOrRefused) {
+  const Literal exact = parse_csv_numbers("16777216,-16777216,16777218,33554432.0,1e38,9007199254740992\n");
+  const float expected[] = {16777216, -16777216, 16777218, 33554432, 1e38f, 9007199254740992.f};
+  EXPECT_TRUE(std::equal(expected, expected + 6, exact.view().as<float>()));
+  // The last is beyond f64, too, whose nearest is a power of two that f32 holds.
+  for (const char* cell : {"16777217", "-16777217", "+0016777219", "33554433.00", "9007199254740993"}) {
+    EXPECT_EQ(tables_error_of([&] { parse_csv_numbers(cat("1,2\n3,", cell, "\n")); }),
+              cat("csv.exact line 2, cell 2: f32 does not hold ", cell,
+                  " exactly, only whole numbers up to 16777216 each"));
+  }
+  // What is measured is rounded.
+  const Literal measured = parse_csv_numbers("0.1,16777217.5,1.6777217e7,-3333333.3\n");
+  const float nearest[] = {0.1f, 16777218, 16777216, -3333333.25f};
+  EXPECT_TRUE(std::equal(nearest, nearest + 4, measured.view().as<float>()));
+}
+
 TEST(CsvNumbers, FilesMayBeGzip) {
   const std::string path = cat(::testing::TempDir(), "numbers-", posix_env().entropy(), ".csv.gz");
   posix_env().write_file(path, tables_gzipped("1,2\n3,4\n"));
