@@ -16,6 +16,14 @@ constexpr size_t kMaxItems = 1 << 16;
              offset);
 }
 
+// tensor<?x8xf32>, tensor<?xf32, #stablehlo.bounds<4>>.
+[[noreturn]] void open_size(const Lexer& lexer, size_t offset) {
+  const size_t end = lexer.source().find_first_of(">\n", offset);
+  const std::string_view type = lexer.source().substr(offset, std::min<size_t>(end - offset + 1, 60));
+  lexer.fail("text.type", cat("unsupported type ", type, ": sizes that are not fixed are not read"), offset,
+             kFixedSizes);
+}
+
 // [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] as StableHLO's names of the nine numbers.
 void parse_conv_layout(Lexer& lexer, AttributeValue& out) {
   const auto put = [&](const std::string& name, Dims axes, bool list) {
@@ -261,6 +269,7 @@ TensorType parse_tensor_type(Lexer& lexer) {
     type.shape.push_back(size);
     ++i;
   }
+  if (i < source.size() && source[i] == '?') open_size(lexer, start);
   size_t end = i;
   while (end < source.size() && source[end] != '>' && source[end] != ',' && source[end] != '\n') ++end;
   const auto dtype = parse_dtype(source.substr(i, end - i));

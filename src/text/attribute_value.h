@@ -49,6 +49,11 @@ struct NamedAttribute {
   AttributeValue value;
 };
 
+// What to do about sizes that are chosen at run time.
+inline constexpr std::string_view kFixedSizes =
+    "export for fixed sizes, in JAX with numbers where there are symbolic sizes: "
+    "jax.export.export(jax.jit(f))("
+    "jax.ShapeDtypeStruct((32, 8), jax.numpy.float32))";
 // "tensor<2x3xf32>". Raises FormatError naming what is not supported (dynamic sizes, quantised types, ...).
 TensorType parse_tensor_type(Lexer& lexer);
 // T, (T, T) or ().

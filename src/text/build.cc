@@ -250,7 +250,11 @@ void Builder::define_results(Scope& scope, const OpText& op, std::span<const Res
 }
 
 void Builder::unsupported(const OpText& op, std::string_view what) const {
-  lexer_.fail("text.unsupported", cat("unsupported ", what, op.name), op.offset);
+  // Their results have sizes that are known at run time.
+  const std::string_view name = op.name;
+  const bool sizes = name.starts_with("stablehlo.dynamic_") || name.ends_with("_dimension_size") ||
+                     name == "stablehlo.real_dynamic_slice" || name.starts_with("shape.");
+  lexer_.fail("text.unsupported", cat("unsupported ", what, name), op.offset, sizes ? kFixedSizes : "");
 }
 
 std::vector<GraphPtr> Builder::close_regions(OpText& op) {

@@ -219,9 +219,9 @@ std::string Lexer::place(size_t offset) const {
   return cat(number, ":", offset - start + 1);
 }
 
-void Lexer::fail(std::string_view rule, std::string_view message, size_t offset) const {
+void Lexer::fail(std::string_view rule, std::string_view message, size_t offset, std::string_view fix) const {
   const CallScope scope({file_, line(offset)});
-  throw FormatError(rule, cat(message, " at ", place(offset)));
+  throw FormatError(rule, cat(message, " at ", place(offset)), fix);
 }
 
 void Lexer::fail_expected(std::string_view what) const {

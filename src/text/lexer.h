@@ -67,7 +67,8 @@ class Lexer {
   uint32_t line(size_t offset) const;
   // "12:7".
   std::string place(size_t offset) const;
-  [[noreturn]] void fail(std::string_view rule, std::string_view message, size_t offset) const;
+  [[noreturn]] void fail(std::string_view rule, std::string_view message, size_t offset,
+                         std::string_view fix = {}) const;
   [[noreturn]] void fail(std::string_view message) const { fail("text.syntax", message, offset_); }
   [[noreturn]] void fail_expected(std::string_view what) const;
 

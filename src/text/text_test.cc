@@ -103,12 +103,47 @@ TEST(TextDense, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error("true", "tensor<f32>"), "expected a number, found true at 2:44");
 }
 
+TEST(TextParse, SizesThatAreNotFixedAreNamedWithTheCure) {
+  const auto refusal = [](const std::string& source) {
+    try {
+      parse_program(source);
+    } catch (const FormatError& error) {
+      return cat(error.rule(), " ", error.message(), "; ", error.fix());
+    }
+    return std::string("parsed");
+  };
+  const std::string cure =
+      "export for fixed sizes, in JAX with numbers where there are symbolic sizes: jax.export.export("
+      "jax.jit(f))(jax.ShapeDtypeStruct((32, 8), jax.numpy.float32))";
+  const auto argument = [](const std::string& type) {
+    return "func.func @main(%x: " + type + ") -> " + type + " {\n  \"func.return\"(%x) : (" + type +
+           ") -> ()\n}";
+  };
+  EXPECT_EQ(refusal(argument("tensor<4x8xf32>")), "parsed");
+  for (const char* type : {"tensor<?x8xf32>", "tensor<8x?xf32>", "tensor<?xi1>"}) {
+    EXPECT_EQ(refusal(argument(type)), cat("text.type unsupported type ", type,
+                                           ": sizes that are not fixed are not read at 1:21; ", cure));
+  }
+  EXPECT_EQ(refusal(argument("tensor<?xf32, #stablehlo.bounds<4>>")),
+            "text.type unsupported type tensor<?xf32, #stablehlo.bounds<4>: sizes that are not fixed are not "
+            "read at 1:21; " +
+                cure);
+  for (const char* op : {"stablehlo.dynamic_reshape", "stablehlo.get_dimension_size"}) {
+    EXPECT_EQ(refusal(main_of(cat("%0 = \"", op, "\"() : () -> tensor<2xf32>"))),
+              cat("text.unsupported unsupported op ", op, " at 2:6; ", cure));
+  }
+  // Another type or op has another cure.
+  EXPECT_EQ(refusal(argument("tensor<*xf32>")), "text.type unsupported type tensor<*xf32> at 1:21; ");
+  EXPECT_EQ(refusal(main_of("%0 = \"stablehlo.fft\"() : () -> tensor<2xf32>")),
+            "text.unsupported unsupported op stablehlo.fft at 2:6; ");
+}
+
 TEST(TextParse, NamesWhatIsUnsupportedAndWhere) {
   EXPECT_EQ(text_error_of("func.func @main() {\n  %0 = \"stablehlo.fft\"() : () -> tensor<f32>\n}"),
             "unsupported op stablehlo.fft at 2:8");
   EXPECT_EQ(
       text_error_of(main_of("%0 = \"stablehlo.iota\"() {iota_dimension = 0 : i64} : () -> tensor<?xf32>")),
-      "unsupported type tensor<?xf32> at 2:60");
+      "unsupported type tensor<?xf32>: sizes that are not fixed are not read at 2:60");
   EXPECT_EQ(text_error_of(
                 main_of("%0 = \"chlo.iota\"() {iota_dimension = 0 : i64} : () -> tensor<2xcomplex<f32>>")),
             "unsupported type tensor<2xcomplex<f32> at 2:55");
