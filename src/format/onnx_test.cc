@@ -398,6 +398,30 @@ TEST(Onnx, AnOperatorThatIsNotReadIsNamedBeforeItsDetails) {
   }
   EXPECT_EQ(parse_error(model_with(node_with_strings("Fused", "com.example"), [](auto&, auto&) {})),
             "UnsupportedError[onnx.op]: node 0 \"n\" (Fused): the operator com.example.Fused is not read");
+  // Beside it what else is not read, each once; of another domain before the operator set, which another
+  // export would change in vain.
+  const auto of = [](int64_t opset, const std::vector<std::pair<const char*, const char*>>& nodes) {
+    Model model = model_of({});
+    for (const auto& [op, domain] : nodes)
+      model.nodes.push_back({.op = op, .name = "n", .domain = domain, .inputs = {"x"}, .outputs = {""}});
+    model.opset = opset;
+    return parse_error(model_bytes(model));
+  };
+  EXPECT_EQ(
+      of(9, {{"Relu", ""}, {"Fused", "com.example"}, {"Loop", "com.example"}, {"Fused", "com.example"}}),
+      "UnsupportedError[onnx.op]: node 1 \"n\" (Fused): the operator com.example.Fused is not read; not read "
+      "either: com.example.Loop; and the model uses operator set 9, read are 11 to 28");
+  EXPECT_EQ(
+      of(17, {{"A", "d"}, {"B", "d"}, {"C", "d"}, {"D", "d"}}),
+      "UnsupportedError[onnx.op]: node 0 \"n\" (A): the operator d.A is not read; not read either: d.B, d.C "
+      "and d.D");
+  EXPECT_EQ(
+      of(17, {{"A", "d"}, {"B", "d"}, {"C", "d"}, {"D", "d"}, {"E", "d"}, {"F", "d"}, {"G", "d"}}),
+      "UnsupportedError[onnx.op]: node 0 \"n\" (A): the operator d.A is not read; not read either: d.B, "
+      "d.C, d.D, d.E, d.F and 1 more");
+  // One of ONNX's own may go by another name in another set.
+  EXPECT_EQ(of(9, {{"Upsample", ""}}),
+            "UnsupportedError[onnx.opset]: the model uses operator set 9, read are 11 to 28");
   // A function of the model's own matters where it is called.
   const auto with_function = [](const char* op, const char* domain) {
     return parse_error(model_with(node_with_strings(op, domain), [](WireWriter&, WireWriter& out) {

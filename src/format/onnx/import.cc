@@ -41,9 +41,15 @@ class FoldingSink final : public Sink {
   GraphBuilder& builder_;
 };
 
+bool is_of_onnx(const Node& node) { return node.domain.empty() || node.domain == "ai.onnx"; }
+// With the domain, where it has one.
+std::string name_of(const Node& node) {
+  return node.domain.empty() ? node.op : cat(node.domain, ".", node.op);
+}
+
 // Null for an operator that is not read.
 Results (*rule_of(const Node& node))(const Operator&) {
-  if (!node.domain.empty() && node.domain != "ai.onnx") return nullptr;
+  if (!is_of_onnx(node)) return nullptr;
   for (const auto rules : {elementwise_imports(), shape_imports(), reduction_imports(), product_imports()}) {
     for (const ImportRule& rule : rules) {
       if (node.op == rule.op) return rule.run;
@@ -56,21 +62,45 @@ std::string place_of(const Node& node, size_t index) {
   return cat("node ", index, " \"", node.name, "\" (", node.op, ")");
 }
 
-// The first operator that is not read. Raises UnsupportedError[onnx.opset].
+// "a, b and 3 more" of those that are not read beside `named`; empty when there are none.
+std::string other_unread(const Outline& outline, const std::string& named) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> names;
+  for (const Node& node : outline.nodes) {
+    const std::string name = name_of(node);
+    if (!rule_of(node) && name != named && std::ranges::find(names, name) == names.end())
+      names.push_back(name);
+  }
+  std::string out;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    out += cat(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+  if (names.size() > kShown) out += cat(" and ", names.size() - kShown, " more");
+  return out;
+}
+
+// The first operator that is not read, and the names of the others. Raises UnsupportedError[onnx.opset];
+// where operators of another domain are not read, their names first: another operator set would not help.
 std::optional<UnsupportedError> unread_operator(std::string_view bytes) {
   const Outline outline = read_outline(bytes);
-  if (outline.opset < kFirstOpset || outline.opset > kLastOpset)
-    throw UnsupportedError("onnx.opset", cat("the model uses operator set ", outline.opset, ", read are ",
-                                             kFirstOpset, " to ", kLastOpset));
+  const bool known_opset = outline.opset >= kFirstOpset && outline.opset <= kLastOpset;
+  const std::string opset =
+      cat("the model uses operator set ", outline.opset, ", read are ", kFirstOpset, " to ", kLastOpset);
   for (size_t i = 0; i < outline.nodes.size(); ++i) {
     const Node& node = outline.nodes[i];
-    if (rule_of(node)) continue;
-    const std::string full = cat(node.domain, ".", node.op), place = place_of(node, i);
-    if (outline.functions.contains(full))
-      return UnsupportedError("onnx.function", cat(place, ": ", full, " is a function of the model's own"));
-    return UnsupportedError(
-        "onnx.op", cat(place, ": the operator ", node.domain.empty() ? node.op : full, " is not read"));
+    if (rule_of(node) || (!known_opset && is_of_onnx(node))) continue;
+    const std::string name = name_of(node), place = place_of(node, i);
+    const bool own = outline.functions.contains(cat(node.domain, ".", node.op));
+    const std::string others = other_unread(outline, name);
+    const UnsupportedError error(own ? "onnx.function" : "onnx.op",
+                                 cat(place,
+                                     own ? cat(": ", name, " is a function of the model's own")
+                                         : cat(": the operator ", name, " is not read"),
+                                     others.empty() ? "" : cat("; not read either: ", others),
+                                     known_opset ? "" : cat("; and ", opset)));
+    if (!known_opset) throw error;
+    return error;
   }
+  if (!known_opset) throw UnsupportedError("onnx.opset", opset);
   return std::nullopt;
 }
 
