@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "comm/control_text.h"
+#include "espalier/ops.h"
 #include "ir/sink.h"
 #include "nn/seed.h"
 
@@ -47,6 +48,12 @@ Checkpoint read_checkpoint(const std::string& path) {
   } catch (const UnsupportedError& error) {
     throw UnsupportedError(error.rule(), cat(path, ": ", error.message()));
   }
+}
+
+// Sums of metrics were f32 in versions before.
+bool is_earlier_sum(const TensorType& there, const Variable& variable) {
+  return there == TensorType{DType::kF32, variable.shape()} && variable.dtype() == DType::kF64 &&
+         variable.path().starts_with("metrics/");
 }
 
 }  // namespace
@@ -124,7 +131,7 @@ void Backups::require(const NamedVariables& variables, bool all) const {
   for (const auto& [name, variable] : variables) {
     const auto it = saved.find(name);
     if (it == saved.end()) refuse(cat("it has no variable \"", name, "\""));
-    if (it->second->type() != variable.type())
+    if (it->second->type() != variable.type() && !is_earlier_sum(it->second->type(), variable))
       refuse(cat("\"", name, "\" is ", it->second->type(), " there and ", variable.type(), " here"));
     saved.erase(it);
   }
@@ -139,7 +146,8 @@ void Backups::restore(const NamedVariables& variables) {
   }
   std::map<std::string, const Literal*> saved;
   for (const NamedArray& array : found_->variables) saved[array.name] = &array.value;
-  for (auto [name, variable] : variables) variable.assign(make_concrete(*saved.at(name)));
+  for (auto [name, variable] : variables)
+    variable.assign(convert(make_concrete(*saved.at(name)), variable.dtype()));
   continue_seed(found_->seed);
   found_.reset();
 }

@@ -1,5 +1,6 @@
 #include "train/backup.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -9,7 +10,9 @@
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "espalier/array.h"
+#include "espalier/ops.h"
 #include "espalier/random.h"
+#include "ir/sink.h"
 
 namespace espalier {
 namespace {
@@ -191,6 +194,40 @@ TEST(Backup, AnotherRunIsRefusedAndChangesNothing) {
   program.batch_size = 16;
   EXPECT_EQ(posix_env().read_file(program.options.path), file);
   EXPECT_TRUE(program.run() == wanted);
+}
+
+// Versions before added losses and metrics up in f32.
+TEST(Backup, SumsInThePrecisionOfVersionsBeforeAreTaken) {
+  Program program("backup_sums", 4);
+  const Outcome wanted = program.run();
+  EXPECT_THROW(program.run(20), Killed);
+  Checkpoint file = parse_checkpoint(posix_env().read_file(program.options.path));
+  int sums = 0;
+  for (NamedArray& array : file.variables) {
+    if (!array.name.starts_with("metrics/")) continue;
+    if (!array.name.ends_with("/total") && !array.name.ends_with("/weight")) continue;
+    EXPECT_EQ(array.value.type(), (TensorType{DType::kF64, {}})) << array.name;
+    array.value = convert(make_concrete(array.value), DType::kF32).node()->dense();
+    ++sums;
+  }
+  EXPECT_EQ(sums, 4) << "of the loss and of one metric";
+  write_checkpoint(program.options.path, file);
+  const Outcome out = program.run();
+  EXPECT_EQ(out.variables, wanted.variables);
+  ASSERT_EQ(out.history.size(), wanted.history.size());
+  for (size_t i = 0; i < out.history.size(); ++i) {
+    for (const auto& [name, value] : wanted.history[i])
+      EXPECT_NEAR(out.history[i].at(name), value, 1e-6 * std::fabs(value)) << name << " of epoch " << i;
+  }
+  // Of others a type is a type.
+  EXPECT_THROW(program.run(20), Killed);
+  file = parse_checkpoint(posix_env().read_file(program.options.path));
+  for (NamedArray& array : file.variables) {
+    if (array.name.ends_with("/count"))
+      array.value = convert(make_concrete(array.value), DType::kI64).node()->dense();
+  }
+  write_checkpoint(program.options.path, file);
+  EXPECT_EQ(rule_of([&] { program.run(); }), "backup.variable");
 }
 
 // What a checkpoint does not say of its run may be anything: it is not taken for the same run.

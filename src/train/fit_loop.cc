@@ -37,7 +37,7 @@ void agree_on_seed(const Replicas& replicas) {
 }  // namespace
 
 bool Model::Training::loss_is_finite() const {
-  return std::isfinite(*static_cast<const float*>(loss.total.state()->read().bytes()));
+  return std::isfinite(*static_cast<const double*>(loss.total.state()->read().bytes()));
 }
 
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,

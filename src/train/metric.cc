@@ -1,6 +1,7 @@
 #include "train/metric.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/find_named.h"
 #include "base/shortest.h"
@@ -42,6 +43,9 @@ constexpr Known kKnown[] = {
     {"r2_score", metrics::R2Score},
     {"r2", metrics::R2Score},
 };
+
+// Sums of single batches are f32; those of all go on beyond 2^24, where f32 has no place for one row more.
+constexpr DType kSumOfBatches = DType::kF64;
 
 }  // namespace
 
@@ -103,18 +107,23 @@ Variable metric_variable(const std::string& metric, const std::string& part, con
 void clear(Variable variable) { variable.assign(full(variable.shape(), 0, variable.dtype())); }
 
 RunningMean::RunningMean(const std::string& name)
-    : total(metric_variable(name, "total")), weight(metric_variable(name, "weight")) {}
+    : total(metric_variable(name, "total", {kSumOfBatches, {}})),
+      weight(metric_variable(name, "weight", {kSumOfBatches, {}})) {}
 
 void RunningMean::add(const Tensor& values, const Tensor& weights) {
-  const LossSums sums = LossSums::of(values, weights);
-  observe({.variables = {total, weight}, .increments = {sums.sum, sums.weight}});
+  constexpr int64_t kAllWhole = int64_t{1} << std::numeric_limits<float>::digits;
+  const bool many = values.rank() > 0 && values.size(0) > kAllWhole;
+  const LossSums sums = many ? LossSums::of(convert(values, kSumOfBatches), convert(weights, kSumOfBatches))
+                             : LossSums::of(values, weights);
+  observe({.variables = {total, weight},
+           .increments = {convert(sums.sum, kSumOfBatches), convert(sums.weight, kSumOfBatches)}});
 }
 
-bool RunningMean::empty() const { return weight.read().item<float>() == 0; }
+bool RunningMean::empty() const { return weight.read().item<double>() == 0; }
 
 double RunningMean::result() const {
-  const double w = weight.read().item<float>();
-  return w == 0 ? 0 : total.read().item<float>() / w;
+  const double w = weight.read().item<double>();
+  return w == 0 ? 0 : total.read().item<double>() / w;
 }
 
 }  // namespace espalier

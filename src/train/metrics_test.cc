@@ -225,6 +225,39 @@ TEST(Metrics, CountsGoOnBeyondWhatAFloatHolds) {
   }
 }
 
+// 2^24 right rows, then wrong ones in batches that f32 would have no place for beside them.
+TEST(Metrics, MeansGoOnBeyondWhatAFloatHolds) {
+  const Tensor y = full({1, 1}, 1), right = full({1, 1}, 1), wrong = full({1, 1}, 0);
+  for (const char* name : {"binary_accuracy", "accuracy", "mean", "mae", "mse"}) {
+    const bool share = std::string(name) == "binary_accuracy" || std::string(name) == "accuracy";
+    Metric metric = name;
+    metric.update(y, right, Tensor::of<float>({1 << 24}));
+    for (int i = 0; i < 100; ++i) metric.update(y, wrong);
+    const double all = (1 << 24) + 100, ones = share || std::string(name) == "mean" ? 1 << 24 : 100;
+    EXPECT_DOUBLE_EQ(metric.result(), ones / all) << name;
+  }
+}
+
+TEST(Metrics, SlowTheRowsOfOneBatchMayBeAsMany) {
+  Metric mean = "mean";
+  const int64_t many = (1 << 24) + 1;
+  mean.update({}, ones({many}));
+  EXPECT_EQ(mean.variables()[1].read().item<double>(), static_cast<double>(many));
+}
+
+TEST(Metrics, TheLossOfARunCountsEveryRow) {
+  const Tensor x = full({4, 1}, 1), y = full({4, 1}, 0);
+  Sequential model{Dense({.units = 1, .use_bias = false, .kernel_initializer = "ones"})};
+  model.compile({.optimizer = SGD{.learning_rate = 0}, .loss = MeanSquaredError(), .metrics = {"mae"}});
+  const std::vector<float> weights = {1 << 24, 1, 1, 1};
+  const Tensor labels = Tensor::of<float>({1, 0, 0, 0}, {4, 1});
+  const auto logs = model.fit(
+      x, labels, {.epochs = 1, .batch_size = 1, .shuffle = false, .sample_weight = Tensor::of(weights)})[0];
+  const double all = (1 << 24) + 3;
+  EXPECT_DOUBLE_EQ(logs.at("loss"), 3 / all);
+  EXPECT_DOUBLE_EQ(logs.at("mae"), 3 / all);
+}
+
 TEST(Metrics, OfNothing) {
   for (const char* name : {"accuracy", "precision", "recall", "auc", "mae", "root_mean_squared_error"})
     EXPECT_EQ(Metric(name).result(), 0) << name;

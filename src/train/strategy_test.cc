@@ -300,6 +300,20 @@ TEST(Strategies, EvaluationAndPredictionAreThoseOfAllRows) {
   for (const Said& worker : all) same(worker);
 }
 
+// Of a row that weighs 2^24 and others that weigh one, beside which f32 has no place for them.
+TEST(Strategies, SumsOfReplicasGoOnBeyondWhatAFloatHolds) {
+  const strategy::Mirrored devices({.devices = 2});
+  const auto scope = devices.scope();
+  Sequential model{Dense({.units = 1, .use_bias = false, .kernel_initializer = "ones"})};
+  model.compile({.optimizer = SGD{}, .loss = MeanSquaredError(), .metrics = {"mae"}});
+  const Tensor x = full({4, 1}, 1), y = Tensor::of<float>({1, 0, 0, 0}, {4, 1});
+  const Logs logs = model.evaluate(
+      x, y, EvaluateOptions{.batch_size = 2, .sample_weight = Tensor::of<float>({1 << 24, 1, 1, 1})});
+  const double all = (1 << 24) + 3;
+  EXPECT_DOUBLE_EQ(logs.at("loss"), 3 / all);
+  EXPECT_DOUBLE_EQ(logs.at("mae"), 3 / all);
+}
+
 // Notes how many rows it is traced for.
 struct RowsTraced final : Layer {
   explicit RowsTraced(std::vector<int64_t>& rows) : Layer("rows"), rows(rows) {}
