@@ -59,12 +59,12 @@ requires(std::is_base_of_v<Layer, L>) Placeholder
   return connect_layer(std::make_shared<L>(std::move(layer)), {input}, at);
 }
 
-// The layers between `inputs` and `outputs` as a model, which takes as many tensors as there are inputs and
-// gives as many as there are outputs. Each layer casts its inputs by its own dtype policy and runs once a
-// call. Any placeholder can be an input; what lies before it does not run. Calls raise
-// ValueError[functional.inputs] for another number of tensors, ShapeError[functional.shape] and
-// DTypeError[functional.dtype] for one that is not as its Input says, ValueError[functional.output] for an
-// output that a layer does not give.
+// The layers between `inputs` and `outputs` as a model, from as many tensors as inputs to as many as outputs.
+// Each casts its inputs by its own dtype policy and runs once a call, in Keras' order: the farther from the
+// outputs the sooner, then first inputs first; so are variables() and the numbers of names. Any placeholder
+// can be an input; what lies before it does not run. Calls raise ValueError[functional.inputs] for another
+// number of tensors, ShapeError[functional.shape] and DTypeError[functional.dtype] for one that is not as its
+// Input says, ValueError[functional.output] for an output that a layer does not give.
 class Functional : public Model {
  public:
   // Raises ValueError[functional.inputs] when there is none, one twice, or when an output depends on an Input

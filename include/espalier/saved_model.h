@@ -80,8 +80,9 @@ struct LoadWeightsOptions {
 // Gives the variables of `layer`, which must be built, the arrays of a safetensors file; floating-point ones
 // are converted. Returns the names of the arrays that nobody took, in order, last those of types that are not
 // read (UnsupportedError for who asks for them). Nothing has changed when it raises: ValueError for a
-// variable without an array [load_weights.name] and a path in `names` that is none [load_weights.path],
-// ShapeError and DTypeError[load_weights.array], StateError[load_weights.built], IoError, FormatError.
+// variable without an array [load_weights.name], a path in `names` that is none [.path], a file that may be
+// of an order of layers before [.order], Shape-, DTypeError[load_weights.array], StateError[.built], IoError,
+// FormatError.
 std::vector<std::string> load_weights(const Layer& layer, const std::string& path,
                                       const LoadWeightsOptions& options = {}, Location at = Location::here());
 

@@ -10,6 +10,7 @@
 #include "espalier/ops.h"
 #include "ir/sink.h"
 #include "nn/seed.h"
+#include "train/earlier_paths.h"
 
 namespace espalier {
 namespace {
@@ -70,6 +71,7 @@ Backups::Backups(const FitOptions& options, const TrainingBatches& batches, cons
   posix_env().remove_left_overs(backup_->path);
   if (!posix_env().exists(backup_->path)) return;
   found_ = read_checkpoint(backup_->path);
+  has_earlier_paths_ = !tells_earlier_paths(found_->run);
   for (const auto& [name, now] : run_) {
     const std::string& before = found_->run[name];
     if (before == now) continue;
@@ -121,7 +123,34 @@ FitPosition Backups::position() const {
   return out;
 }
 
-void Backups::require(const NamedVariables& variables, bool all) const {
+// Names of variables, slots and what callbacks keep of variables end in the path of one.
+void Backups::take_earlier_paths(const NamedVariables& variables) {
+  if (!std::exchange(has_earlier_paths_, false)) return;
+  std::vector<std::pair<std::string, std::string>> paths;  // earlier and now
+  bool differ = false;
+  for (const auto& [name, variable] : variables) {
+    if (!name.starts_with("model/")) continue;
+    paths.emplace_back("/" + earlier_path(variable), "/" + variable.path());
+    differ |= paths.back().first != paths.back().second;
+  }
+  if (!differ) return;
+  const auto now = [&](const std::string& name) {
+    const std::pair<std::string, std::string>* longest = nullptr;
+    for (const auto& one : paths) {
+      if (name.ends_with(one.first) && (!longest || one.first.size() > longest->first.size())) longest = &one;
+    }
+    return longest ? name.substr(0, name.size() - longest->first.size()) + longest->second : name;
+  };
+  for (NamedArray& array : found_->variables) array.name = now(array.name);
+  for (auto& kept : found_->callbacks) {
+    std::map<std::string, Literal> renamed;
+    for (auto& [name, value] : kept) renamed.emplace(now(name), std::move(value));
+    kept = std::move(renamed);
+  }
+}
+
+void Backups::require(const NamedVariables& variables, bool all) {
+  take_earlier_paths(variables);
   std::map<std::string, const Literal*> saved;
   for (const NamedArray& array : found_->variables) saved[array.name] = &array.value;
   const auto refuse = [&](const std::string& message) {
@@ -158,11 +187,13 @@ void Backups::finish() {
 
 void Backups::save(const NamedVariables& variables, const FitPosition& position) {
   finish();
+  std::map<std::string, std::string> run = earlier_paths(variables);
+  run.insert(run_.begin(), run_.end());
   Checkpoint out{.seed = seed(),
                  .epoch = position.epoch,
                  .step = position.step,
                  .stopped = position.stopped,
-                 .run = run_,
+                 .run = std::move(run),
                  .cursor = position.cursor};
   if (position.rows.rows > 0) {
     out.cursor.numbers[kLedgerRows] = static_cast<uint64_t>(position.rows.rows);

@@ -44,7 +44,7 @@ class Backups {
   FitPosition position() const;
   // Raises ValueError[backup.variable] unless all `variables` are in the checkpoint with their types and, if
   // they are `all`, no others.
-  void require(const NamedVariables& variables, bool all) const;
+  void require(const NamedVariables& variables, bool all);
   // Gives callbacks and variables their state, and the process its seed. REQUIRES: require(variables, true).
   void restore(const NamedVariables& variables);
 
@@ -59,12 +59,15 @@ class Backups {
   void end() const;
 
  private:
+  void take_earlier_paths(const NamedVariables& variables);
+
   const std::vector<std::shared_ptr<Callback>>& callbacks_;
   const BackupAndRestoreOptions* backup_ = nullptr;
   int64_t freq_ = -1;  // steps; 0: epochs; -1: never
   bool numbered_;      // whether rows have numbers, those in memory
   std::map<std::string, std::string> run_;
   std::optional<Checkpoint> found_;
+  bool has_earlier_paths_ = false;  // what was found, of a version before
   ArrayCopies copies_;
   std::future<void> writing_;  // waits when it is destroyed
 };

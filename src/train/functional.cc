@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/format.h"
 #include "nn/infer_outputs.h"
+#include "train/earlier_paths.h"
 #include "train/program.h"
 
 namespace espalier {
@@ -89,8 +94,8 @@ Placeholder connect_layer(std::shared_ptr<Layer> layer, std::vector<Placeholder>
   return Placeholder(std::make_shared<Placeholder::Origin>(std::move(layer), std::move(inputs), at));
 }
 
-// The layers in the order they run. What they make is numbered: the tensors of the call first, then one list
-// a layer.
+// The layers in the order they run, Keras'. What they make is numbered: the tensors of the call first, then
+// one list a layer.
 struct Functional::Plan {
   struct Value {
     size_t list, output;
@@ -106,6 +111,7 @@ struct Functional::Plan {
   };
   std::vector<Given> given;
   std::vector<Step> steps;
+  std::vector<size_t> earlier;  // the steps in the order of versions before
   std::vector<Value> outputs;
   std::vector<std::string> output_names;
 
@@ -113,7 +119,44 @@ struct Functional::Plan {
   void check(std::span<const Tensor> inputs) const;
   static const Tensor& find(const std::vector<Tensors>& made, const Value& value, size_t given,
                             const std::vector<Step>& steps);
+  void keep_earlier_paths(const std::string& path) const;
 };
+
+namespace {
+
+// What the handles of one layer share.
+const void* identity(const Layer& layer) { return &layer.name(); }
+
+// The steps, each of which needs others before it, in the order of Keras' Functional, in which its layers
+// have their variables, too: the farther from an output the sooner, where all steps of one layer are as far
+// as the farthest of them so far; then as the layers were met from the outputs on, first inputs first. Steps
+// of one layer, which may keep averages, follow each other as what needs them names them.
+std::vector<size_t> order_of_keras(const std::vector<std::vector<size_t>>& needed,
+                                   const std::vector<size_t>& layers) {
+  struct Place {
+    int64_t depth = -1;
+    size_t named = 0;
+  };
+  std::vector<Place> places(needed.size());
+  std::vector<int64_t> depth_of_layer(needed.size());
+  size_t named = 0;
+  const auto place = [&](size_t step, int64_t depth) {
+    if (places[step].depth < 0) places[step].named = named++;
+    places[step].depth = std::max(places[step].depth, depth);
+  };
+  for (size_t i = needed.size(); i-- > 0;) {
+    place(i, depth_of_layer[layers[i]]);
+    const int64_t depth = depth_of_layer[layers[i]] = places[i].depth;
+    for (const size_t step : needed[i]) place(step, depth + 1);
+  }
+  std::vector<size_t> out(needed.size());
+  std::iota(out.begin(), out.end(), size_t{0});
+  std::ranges::sort(out, {},
+                    [&](size_t i) { return std::tuple(-places[i].depth, layers[i], places[i].named); });
+  return out;
+}
+
+}  // namespace
 
 Functional::Functional(const std::vector<Placeholder>& inputs, const std::vector<Placeholder>& outputs,
                        std::string name, Location at)
@@ -137,42 +180,72 @@ Functional::Functional(const std::vector<Placeholder>& inputs, const std::vector
         {free_name(name_of(input), taken), origin.layer ? std::nullopt : std::optional(origin.row)});
     taken.push_back(plan->given.back().name);
   }
-  std::unordered_map<const Origin*, size_t> step_of;
-  const auto known = [&](const Placeholder& value) {
-    return given.count({value.origin_.get(), value.output_}) || step_of.count(value.origin_.get());
+  const auto is_given = [&](const Placeholder& value) {
+    return given.contains({value.origin_.get(), value.output_});
   };
+  // What gives `outputs`, each behind all that it needs; the inputs of each from the first to the last, or
+  // the other way. `met` is called as each is met first.
+  const auto walk = [&](bool from_first, const auto& met) {
+    std::vector<const Origin*> out;
+    std::unordered_map<const Origin*, bool> done;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::vector<const Placeholder*> open{&outputs[i]};
+      while (!open.empty()) {
+        const Origin& origin = *open.back()->origin_;
+        if (is_given(*open.back())) {
+          open.pop_back();
+          continue;
+        }
+        if (!origin.layer) {
+          throw ValueError("functional.inputs", cat("output ", i, " depends on the input \"", origin.name,
+                                                    "\", which is none of the model's"));
+        }
+        const auto [known, is_new] = done.try_emplace(&origin, false);
+        if (is_new) {
+          met(origin);
+          const size_t before = open.size();
+          for (const Placeholder& input : origin.inputs) open.push_back(&input);
+          if (from_first) std::reverse(open.begin() + static_cast<ptrdiff_t>(before), open.end());
+          continue;
+        }
+        open.pop_back();
+        if (!std::exchange(known->second, true)) out.push_back(&origin);
+      }
+    }
+    return out;
+  };
+  std::unordered_map<const void*, size_t> met_as;  // layers, as they are met
+  const std::vector<const Origin*> found =
+      walk(true, [&](const Origin& origin) { met_as.try_emplace(identity(*origin.layer), met_as.size()); });
+  std::unordered_map<const Origin*, size_t> step_of;
+  for (size_t i = 0; i < found.size(); ++i) step_of.emplace(found[i], i);
+  std::vector<std::vector<size_t>> needed(found.size());
+  std::vector<size_t> layers;
+  for (size_t i = 0; i < found.size(); ++i) {
+    layers.push_back(met_as.at(identity(*found[i]->layer)));
+    for (const Placeholder& input : found[i]->inputs) {
+      if (!is_given(input)) needed[i].push_back(step_of.at(input.origin_.get()));
+    }
+  }
+  const std::vector<size_t> order = order_of_keras(needed, layers);
+  for (size_t i = 0; i < order.size(); ++i) step_of.at(found[order[i]]) = i;
   const auto value_of = [&](const Placeholder& value) -> Plan::Value {
-    const auto it = given.find({value.origin_.get(), value.output_});
-    if (it != given.end()) return {it->second, 0};
+    if (is_given(value)) return {given.at({value.origin_.get(), value.output_}), 0};
     return {given.size() + step_of.at(value.origin_.get()), value.output_};
   };
+  for (const size_t i : order) {
+    Plan::Step step{found[i]->layer, found[i]->at, {}};
+    for (const Placeholder& input : found[i]->inputs) step.inputs.push_back(value_of(input));
+    plan->steps.push_back(std::move(step));
+  }
   for (const Placeholder& output : outputs) {
-    std::vector<const Placeholder*> open{&output};
-    while (!open.empty()) {
-      const Placeholder& value = *open.back();
-      if (known(value)) {
-        open.pop_back();
-        continue;
-      }
-      const Origin& origin = *value.origin_;
-      if (!origin.layer) {
-        throw ValueError("functional.inputs", cat("output ", plan->outputs.size(), " depends on the input \"",
-                                                  origin.name, "\", which is none of the model's"));
-      }
-      const size_t before = open.size();
-      for (const Placeholder& input : origin.inputs) {
-        if (!known(input)) open.push_back(&input);
-      }
-      if (open.size() > before) continue;
-      Plan::Step step{origin.layer, origin.at, {}};
-      for (const Placeholder& input : origin.inputs) step.inputs.push_back(value_of(input));
-      step_of.emplace(&origin, plan->steps.size());
-      plan->steps.push_back(std::move(step));
-      open.pop_back();
-    }
     plan->outputs.push_back(value_of(output));
     plan->output_names.push_back(free_name(name_of(output), plan->output_names));
   }
+  const bool joins = std::ranges::any_of(needed, [](const auto& steps) { return steps.size() > 1; });
+  for (const Origin* origin : joins ? walk(false, [](const Origin&) {}) : found)
+    plan->earlier.push_back(step_of.at(origin));
+  if (std::ranges::is_sorted(plan->earlier)) plan->earlier.clear();
   plan_ = std::move(plan);
 }
 
@@ -220,8 +293,31 @@ const Tensor& Functional::Plan::find(const std::vector<Tensors>& made, const Val
           : cat("layer \"", layer, "\" gives ", list.size(), " tensors, there is no output ", value.output));
 }
 
+void Functional::Plan::keep_earlier_paths(const std::string& path) const {
+  std::vector<std::string> taken;
+  std::set<std::string> seen;
+  for (const size_t i : earlier) {
+    const Layer& layer = *steps[i].layer;
+    // One that had been called elsewhere has its path from there.
+    const size_t slash = layer.path().rfind('/');
+    if (slash == std::string::npos || layer.path().substr(0, slash) != path) continue;
+    if (!seen.insert(layer.path()).second) continue;
+    taken.push_back(free_name(layer.name(), taken));
+    const std::string now = layer.path() + "/", before = cat(path, "/", taken.back(), "/");
+    if (now == before) continue;
+    for (const Variable& variable : layer.variables()) {
+      // Below may be another functional model.
+      const std::string own = earlier_path(variable);
+      if (own.starts_with(now)) keep_earlier_path(variable, before + own.substr(now.size()));
+    }
+  }
+}
+
 Tensors Functional::call_many(Inputs<Tensor> inputs) {
   plan_->check(inputs);
+  const bool names = !plan_->earlier.empty() && std::ranges::any_of(plan_->steps, [](const Plan::Step& step) {
+    return step.layer->path().empty();
+  });
   std::vector<Tensors> made;
   for (const Tensor& input : inputs) made.push_back({input});
   const auto find = [&](const std::vector<Plan::Value>& values) {
@@ -232,6 +328,7 @@ Tensors Functional::call_many(Inputs<Tensor> inputs) {
   };
   for (const Plan::Step& step : plan_->steps)
     made.push_back(step.layer->apply(TensorList(find(step.inputs), step.at)));
+  if (names) plan_->keep_earlier_paths(path());
   return find(plan_->outputs);
 }
 

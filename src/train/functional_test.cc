@@ -38,6 +38,80 @@ TEST(FunctionalModel, SharedLayersKeepOneSetOfWeights) {
   EXPECT_EQ(tower.variables()[0].state(), model.variables()[0].state());
 }
 
+// Against the `layers` of Keras 3.15.1's models of these graphs, which give the order of their variables.
+TEST(FunctionalModel, LayersRunAndHaveTheirVariablesInTheOrderOfKeras) {
+  using P = Placeholder;
+  const auto dense = [](const char* name) { return Dense({.units = 3, .use_bias = false, .name = name}); };
+  const auto put = [&](const char* name, const P& x) { return connect(dense(name), x); };
+  const auto both = [](const P& x, const P& y) { return connect(Concatenate(), {x, y}); };
+  const auto order = [](const std::vector<P>& inputs, const std::vector<P>& outputs) {
+    Functional model(inputs, outputs);
+    model.apply(TensorList(Tensors(inputs.size(), full({2, 3}, 1))));
+    std::string out;
+    for (std::string path : paths(model)) {
+      path = path.substr(path.find('/') + 1);
+      out += (out.empty() ? "" : " ") + path.substr(0, path.find('/'));
+    }
+    return out;
+  };
+  const P a = Input({3}), b = Input({3}), c = Input({3});
+  EXPECT_EQ(order({a, b}, {both(put("a", a), put("b", b))}), "a b");
+  EXPECT_EQ(order({a, b}, {both(put("a2", put("a1", a)), put("b2", put("b1", b)))}), "a1 b1 a2 b2");
+  EXPECT_EQ(order({a, b}, {both(put("a1", a), put("b2", put("b1", b)))}), "b1 a1 b2");
+  EXPECT_EQ(order({a}, {connect(Add(), {put("m2", put("m1", a)), put("short", a)})}), "m1 m2 short");
+  const P t = put("t", a);
+  EXPECT_EQ(order({a}, {put("kind", t), put("size", put("hid", t))}), "t hid kind size");
+  EXPECT_EQ(order({a, b, c}, {both(both(put("a", a), put("b", b)), put("c", c))}), "a b c");
+  const P h = put("h", a), p = put("p", h), q = put("q", h);
+  EXPECT_EQ(order({a}, {connect(Add(), {put("r", q), put("s", p)})}), "h q p r s");
+  // Where one is used twice, all before it are as far as before the farther use.
+  const Dense tower = dense("tower");
+  EXPECT_EQ(order({a, b},
+                  {connect(Concatenate(), {connect(tower, a), put("own", connect(tower, b)), put("c", a)})}),
+            "tower own c");
+  const Dense shared = dense("shared");
+  EXPECT_EQ(order({a, b}, {both(connect(shared, put("a", a)), put("b2", connect(shared, put("b", b))))}),
+            "a b shared b2");
+}
+
+TEST(FunctionalModel, LayersWithoutANameAreNumberedFromTheFirstInput) {
+  const Placeholder a = Input({3}), b = Input({3});
+  Functional model(
+      {a, b}, {connect(Concatenate(), {connect(Dense({.units = 2}), a), connect(Dense({.units = 5}), b)})});
+  model({full({1, 3}, 1), full({1, 3}, 1)});
+  ASSERT_EQ(paths(model)[0], model.path() + "/dense/kernel");
+  EXPECT_EQ(model.variables()[0].shape(), (Shape{3, 2}));
+  ASSERT_EQ(paths(model)[2], model.path() + "/dense_1/kernel");
+  EXPECT_EQ(model.variables()[2].shape(), (Shape{3, 5}));
+}
+
+// One step in Keras 3.15.1: the mean of rows 1, then 3, is 0.5 (0.5 * 1) + 0.5 * 3, the other way 1.25.
+TEST(FunctionalModel, SharedAveragesAreUpdatedInTheOrderOfKeras) {
+  using P = Placeholder;
+  const P a = Input({1}), b = Input({1});
+  const auto pass = [](const P& x) { return connect(Activation("linear"), x); };
+  const auto mean = [&](const std::function<std::vector<P>(const BatchNormalization&)>& outputs) {
+    BatchNormalization norm({.momentum = 0.5});
+    Functional model({a, b}, outputs(norm));
+    const TrainingScope training(true);
+    model.apply({full({2, 1}, 1), full({2, 1}, 3)});
+    for (const Variable& variable : model.variables()) {
+      if (variable.path().ends_with("/moving_mean")) return variable.read().item<float>();
+    }
+    return -1.f;
+  };
+  const auto joined = [](const P& x, const P& y) { return std::vector<P>{connect(Concatenate(), {x, y})}; };
+  EXPECT_EQ(mean([&](auto& norm) { return joined(connect(norm, a), connect(norm, b)); }), 1.75f);
+  EXPECT_EQ(mean([&](auto& norm) { return joined(connect(norm, b), connect(norm, a)); }), 1.25f);
+  EXPECT_EQ(mean([&](auto& norm) { return joined(pass(connect(norm, a)), connect(norm, b)); }), 1.75f);
+  EXPECT_EQ(mean([&](auto& norm) { return joined(connect(norm, a), pass(connect(norm, b))); }), 1.75f);
+  EXPECT_EQ(mean([&](auto& norm) { return joined(pass(connect(norm, a)), pass(connect(norm, b))); }), 1.25f);
+  using Outputs = std::vector<P>;
+  EXPECT_EQ(mean([&](auto& norm) { return Outputs{connect(norm, a), connect(norm, b)}; }), 1.25f);
+  EXPECT_EQ(mean([&](auto& norm) { return Outputs{connect(norm, b), connect(norm, a)}; }), 1.75f);
+  EXPECT_EQ(mean([&](auto& norm) { return Outputs{connect(norm, a), pass(connect(norm, b))}; }), 1.25f);
+}
+
 TEST(FunctionalModel, SeveralOutputsAndLayersThatGiveSeveral) {
   const Placeholder a = Input({2}), b = Input({2}), both = connect(Both(), {a, b});
   Functional model({a, b}, {connect(Activation("relu"), both[1]), both[0], a});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/format.h"
@@ -6,7 +7,9 @@
 #include "espalier/saved_model.h"
 #include "format/safetensors.h"
 #include "ir/sink.h"
+#include "train/earlier_paths.h"
 #include "train/program.h"
+#include "train/saved_files.h"
 
 namespace espalier {
 namespace {
@@ -38,6 +41,28 @@ std::string namesake_of(const Layer& layer, const std::vector<std::string>& arra
   return found.size() == 1 && layer.path().find('/') == std::string::npos ? *found.begin() : "";
 }
 
+// Whether the file has variables by their earlier paths: a version before saved it, with the model beside it.
+// Raises ValueError[load_weights.order] where nobody knows and a variable in question, which `names` does not
+// name, has another one.
+bool has_earlier_paths(const SafeTensors& file, const std::string& path,
+                       const std::vector<Variable>& variables,
+                       const std::map<std::string, std::string>& names) {
+  if (tells_earlier_paths(file.metadata)) return false;
+  const auto other = std::ranges::find_if(variables, [&](const Variable& variable) {
+    return earlier_path(variable) != variable.path() && !names.contains(variable.path());
+  });
+  if (other == variables.end()) return false;
+  const std::filesystem::path at(path);
+  if (at.filename() == saved_files::kWeights && saved_files::holds_model(at.parent_path().string()))
+    return true;
+  throw ValueError(
+      "load_weights.order",
+      cat(path, " does not say in which order its layers are numbered: \"", other->path(), "\" was \"",
+          earlier_path(*other), "\" before models ran the first input of a layer first"),
+      "name the arrays of such variables in LoadWeightsOptions::names, or give the file in the folder that "
+      "Model::save() wrote");
+}
+
 }  // namespace
 
 std::vector<std::string> load_weights(const Layer& layer, const std::string& path,
@@ -56,20 +81,22 @@ std::vector<std::string> load_weights(const Layer& layer, const std::string& pat
   for (const NamedArray& array : file.arrays) known.push_back(array.name);
   for (const auto& [name, type] : file.unread) known.push_back(name);
 
+  const bool earlier = has_earlier_paths(file, path, variables, options.names);
   const std::string namesake = namesake_of(layer, known);
   std::set<std::string> taken;
   std::vector<Tensor> values(variables.size());
   for (size_t i = 0; i < variables.size(); ++i) {
     const auto it = options.names.find(paths[i]);
     const bool named = it != options.names.end();
-    std::string name = named ? it->second : paths[i];
+    const std::string own = earlier ? earlier_path(variables[i]) : paths[i];
+    std::string name = named ? it->second : own;
     if (!named && !file.find(name) && !namesake.empty())
-      name = cat(namesake, "/", relative(paths[i], layer.path()));
+      name = cat(namesake, "/", relative(own, layer.path()));
     const Literal* array = file.find(name);
     if (!array && options.partial && !named) continue;
     if (!array)
       throw_unknown("load_weights.name", named ? cat("array for \"", paths[i], "\":") : "array",
-                    named ? name : paths[i], known);
+                    named ? name : own, known);
     values[i] = value_for(variables[i], name, *array, options);
     taken.insert(name);
   }

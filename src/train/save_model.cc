@@ -16,6 +16,7 @@
 #include "format/safetensors.h"
 #include "format/utf8.h"
 #include "text/text.h"
+#include "train/earlier_paths.h"
 #include "train/folder_of.h"
 #include "train/program.h"
 #include "train/saved_files.h"
@@ -156,6 +157,7 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     const auto penalty = saved.penalties.find(name);
     if (penalty != saved.penalties.end()) variables.back()["penalty"] = penalty->second;
   }
+  weights.metadata = earlier_paths(saved.all);
   files[kWeights] = safetensors_bytes(weights);
   const int64_t checksum = crc32_of(files[kWeights].data(), files[kWeights].size());
   Json inputs = Json::array();

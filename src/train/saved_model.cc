@@ -13,6 +13,7 @@
 #include "eager/trace.h"
 #include "format/safetensors.h"
 #include "text/text.h"
+#include "train/earlier_paths.h"
 #include "train/program.h"
 #include "train/saved_files.h"
 
@@ -34,6 +35,7 @@ struct LoadedModel::Saved {
     Tensor value;
     bool trainable = true, frozen = false;
     std::shared_ptr<const Graph> penalty;  // of its value, or null
+    std::string earlier;                   // earlier_path() below the model, where that is another
   };
   // A pass, and its graph for the batch size that was asked last.
   struct Program {
@@ -153,7 +155,8 @@ void LoadedModel::Saved::read_description(const Json& json) {
     std::string own = relative(variable_path, name);
     while (!names.insert(own).second) own = "outside/" + own;
     weights.push_back({own, make_concrete(*value), trainable.get<bool>(), frozen.get<bool>(),
-                       penalty_of(variable, variable_path, value->type())});
+                       penalty_of(variable, variable_path, value->type()),
+                       relative(earlier_path_in(arrays.metadata, variable_path), name)});
   }
   for (const Weight& weight : weights) {
     if (weight.penalty) check_variables(*weight.penalty, kDescription);
@@ -271,6 +274,8 @@ void LoadedModel::build_many(Inputs<TensorType>) {
   for (const Saved::Weight& weight : saved_->weights) {
     Variable variable = add_variable(weight.name, weight.value, weight.trainable, false);
     if (weight.frozen) variable.set_trainable(false);
+    // For who saves it again.
+    if (!weight.earlier.empty()) keep_earlier_path(variable, cat(this->path(), "/", weight.earlier));
   }
   for (const Saved::Weight& weight : saved_->weights) {
     if (!weight.penalty) continue;
