@@ -14,16 +14,21 @@ Tensor diagonal_index(int64_t rows, int64_t columns) {
   return iota(type, 1) - iota(type, 0);
 }
 
+// k, or the nearest diagonal that lies outside of the matrix: the indices are i32.
+int64_t near_diagonal(int64_t k, int64_t rows, int64_t columns) { return std::clamp(k, -rows, columns); }
+
 Tensor triangle(const char* rule, const Operand& operand, int64_t k, bool lower) {
   CallScope scope(operand.at());
   const Tensor& x = operand.tensor();
   if (x.rank() < 2) throw ShapeError(cat(rule, ".rank"), cat("needs at least two axes, got ", x.type()));
   const Tensor index = diagonal_index(x.size(-2), x.size(-1));
-  const Tensor inside = compare(index, k, lower ? Comparison::kLE : Comparison::kGE);
+  const int64_t bound = near_diagonal(k, x.size(-2), x.size(-1));
+  const Tensor inside = compare(index, bound, lower ? Comparison::kLE : Comparison::kGE);
   return select(broadcast_to(inside, x.shape()), x, 0);
 }
 
-Tensor diagonal_of(const Tensor& x, int64_t k) {
+Tensor diagonal_of(const Tensor& x, int64_t diagonal) {
+  const int64_t k = near_diagonal(diagonal, x.size(0), x.size(1));
   const Tensor hit = compare(diagonal_index(x.size(0), x.size(1)), k, Comparison::kEQ);
   const int64_t first_row = k < 0 ? -k : 0, first_column = k > 0 ? k : 0;
   const int64_t count = std::max<int64_t>(std::min(x.size(0) - first_row, x.size(1) - first_column), 0);
@@ -79,7 +84,9 @@ Tensor linspace(double start, double stop, int64_t count, bool endpoint, DType d
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype, Location at) {
   CallScope scope(at);
   if (rows < 0) throw ValueError("eye.rows", cat("must not be negative, got ", rows));
-  return convert(compare(diagonal_index(rows, columns < 0 ? rows : columns), k, Comparison::kEQ), dtype);
+  const int64_t width = columns < 0 ? rows : columns;
+  const int64_t diagonal = near_diagonal(k, rows, width);
+  return convert(compare(diagonal_index(rows, width), diagonal, Comparison::kEQ), dtype);
 }
 
 Tensor tril(Operand x, int64_t k) { return triangle("tril", x, k, true); }

@@ -79,7 +79,11 @@ Tensor floor_divide(Operand a, Operand b) {
   const Tensor below =
       where(not_equal(less(x, 0), less(y, 0)) & not_equal(x, 0), full_like(x, -1), zeros_like(x));
   const Tensor finite = where(isinf(y) & is_finite(x), below, whole);
-  return where(equal(y, 0), quotient, finite);
+  // By 0: an infinity or NaN, which floor leaves as it is, but for its slope.
+  const Tensor out = where(equal(y, 0), floor(quotient), finite);
+  // Nothing above has a slope: a tape finds the way to x and y here, and 0 on it.
+  const Tensor never = zeros({}, DType::kBool);
+  return where(never, x, where(never, y, out));
 }
 
 Tensor clip(Operand x, Operand low, Operand high) {

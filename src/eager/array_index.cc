@@ -25,8 +25,10 @@ Range resolve(const Slice& slice, int64_t size) {
     return value ? std::clamp(*value < 0 ? *value + size : *value, low, high) : missing;
   };
   const int64_t start = bound(slice.start, back ? high : low), stop = bound(slice.stop, back ? low : high);
-  const int64_t distance = back ? start - stop : stop - start, stride = std::abs(slice.step);
-  return {start, distance > 0 ? (distance - 1) / stride + 1 : 0, slice.step};
+  // A step beyond the axis takes one element, however long it is; the lowest int64_t has no absolute value.
+  const int64_t longest = std::max<int64_t>(size, 1), step = std::clamp(slice.step, -longest, longest);
+  const int64_t distance = back ? start - stop : stop - start;
+  return {start, distance > 0 ? (distance - 1) / std::abs(step) + 1 : 0, step};
 }
 
 int64_t resolve(int64_t position, int64_t size, size_t axis) {

@@ -195,7 +195,7 @@ Tensor roll(Operand operand, int64_t shift, int64_t axis) {
   const Tensor& x = operand.tensor();
   const int64_t along = normalize_axis("roll", axis, x.rank()), n = x.shape()[along];
   if (n == 0) return x;
-  const int64_t cut = ((-shift % n) + n) % n;
+  const int64_t cut = (n - shift % n) % n;
   if (cut == 0) return x;
   return concatenate({slice_axis(x, along, cut, n), slice_axis(x, along, 0, cut)}, along);
 }

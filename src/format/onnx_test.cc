@@ -328,6 +328,13 @@ TEST(Onnx, SlicesWithNegativeStepsBeginAtTheFirstElementAtLeast) {
   EXPECT_EQ(sliced(4, -2, kFar, -2), (Values{2, 0}));
   EXPECT_EQ(sliced(4, 2, 2, -1), Values{});
   EXPECT_EQ(sliced(4, kFar, 2, 1), (Values{0, 1}));
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(sliced(4, kMost, kLeast, kLeast), Values{3});
+  EXPECT_EQ(sliced(4, kLeast, kLeast, kLeast), Values{0});
+  EXPECT_EQ(sliced(4, kMost, kLeast, -1), (Values{3, 2, 1, 0}));
+  EXPECT_EQ(sliced(4, kLeast, kMost, kMost), Values{0});
+  EXPECT_EQ(sliced(4, kLeast, kMost, 1), (Values{0, 1, 2, 3}));
+  EXPECT_EQ(sliced(1, kMost, kLeast, kLeast), Values{0});
   EXPECT_EQ(sliced(4, 99, 100, 1), Values{});
   EXPECT_EQ(sliced(0, kFar, kFar, -1), Values{});
 }

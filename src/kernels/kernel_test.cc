@@ -252,6 +252,8 @@ void expect_near(const Literal& wanted, const Literal& got, const std::string& w
     const double x = at(wanted, i), y = at(got, i);
     if (std::isnan(x)) {
       ASSERT_TRUE(std::isnan(y)) << what << " at " << i;
+    } else if (std::isinf(x)) {
+      ASSERT_EQ(x, y) << what << " at " << i;
     } else if (dtype == DType::kF32) {
       ASSERT_NEAR(x, y, 2e-6 * std::max(1.0, std::fabs(x))) << what << " at " << i;
     } else {

@@ -33,11 +33,23 @@ void for_blocks(ThreadPool& pool, const RowsParams& p, Body body) {
   for_each_chunk(pool, blocks, p.rows * p.length >= chunk_work(kSoftmaxParallelElements), one);
 }
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The powers of rows whose largest is inf: 1 for each inf, where the loops took inf - inf, and 0 for the
+// rest.
+void mend_infinite(const float* top, float* powers, int64_t rows, int64_t length) {
+  for (int64_t i = 0; i < rows; ++i, powers += length) {
+    if (top[i] != kInfinity) continue;
+    for (int64_t k = 0; k < length; ++k) powers[k] = std::isnan(powers[k]) ? 1.0F : 0.0F;
+  }
+}
+
 // The softmax of some rows, into `out`.
 void softmax_rows(const RowsParams& p, const float* x, float* out, int64_t rows) {
   float top[kBlock], sum[kBlock];
-  p.loops->max_rows(x, top, rows, p.length, -std::numeric_limits<float>::infinity());
+  p.loops->max_rows(x, top, rows, p.length, -kInfinity);
   p.loops->exp_below(x, top, out, rows, p.length);
+  mend_infinite(top, out, rows, p.length);
   p.loops->sum_rows(out, sum, rows, p.length, 0);
   p.loops->divide_rows(out, sum, rows, p.length);
 }
@@ -71,17 +83,22 @@ void run_cross_entropy(const KernelCall& call) {
     float top[kBlock], powers[kBlock], part[kBlock];
     double sum[kBlock];
     std::fill_n(sum, rows, 0.0);
-    p.loops->max_rows(x, top, rows, p.length, -std::numeric_limits<float>::infinity());
+    p.loops->max_rows(x, top, rows, p.length, -kInfinity);
     // A row longer than a block comes alone, piece by piece.
     for (int64_t at = 0; at < p.length; at += kBlock) {
       const int64_t length = rows > 1 ? p.length : std::min(kBlock, p.length - at);
       p.loops->exp_below(x + at, top, powers, rows, length);
+      mend_infinite(top, powers, rows, length);
       p.loops->sum_rows(powers, part, rows, length, 0);
       for (int64_t i = 0; i < rows; ++i) sum[i] += part[i];
     }
     for_labels(p, call.in[1], first, rows, [&](int64_t i, int64_t label, bool valid) {
-      out[i] = valid ? std::log(static_cast<float>(sum[i])) - (x[i * p.length + label] - top[i])
-                     : std::numeric_limits<float>::quiet_NaN();
+      if (!valid) {
+        out[i] = std::numeric_limits<float>::quiet_NaN();
+        return;
+      }
+      const float own = x[i * p.length + label];
+      out[i] = std::log(static_cast<float>(sum[i])) - (own == kInfinity ? 0 : own - top[i]);
     });
   });
 }

@@ -31,6 +31,13 @@ void require_two_classes(const std::string& name, const Tensor& outputs) {
                    "BinaryCrossentropy, numbers are for MeanSquaredError");
 }
 
+// The sum over the classes of -share * log probability; a class without a share adds nothing, also where its
+// logit is -inf.
+Tensor entropy_between(const Tensor& share, const Tensor& logs) {
+  const Tensor unused = logical_and(isinf(logs), equal(share, 0));
+  return -sum(share * where(unused, zeros_like(logs), logs), -1);
+}
+
 LossOutputs classes_for(bool from_logits) {
   return from_logits ? LossOutputs::kClassLogits : LossOutputs::kProbabilities;
 }
@@ -66,7 +73,7 @@ Loss CategoricalCrossentropy(CrossentropyOptions options, Location at) {
                                cat("outputs must be [batch, ..., classes], got ", outputs.type()));
             }
             const Tensor share = smoothed(labels, options.label_smoothing, labels.size(-1));
-            return row_mean(-sum(share * log_probabilities(outputs, options.from_logits), -1));
+            return row_mean(entropy_between(share, log_probabilities(outputs, options.from_logits)));
           },
           false, classes_for(options.from_logits), true};
 }

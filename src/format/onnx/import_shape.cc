@@ -111,7 +111,9 @@ Tensor slice(const Operator& o) {
     }
     start[axis] = first;
     limit[axis] = last;
-    stride[axis] = std::min(std::abs(step), std::max<int64_t>(size, 1));
+    // The lowest int64_t has no absolute value.
+    const int64_t longest = std::max<int64_t>(size, 1);
+    stride[axis] = std::abs(std::clamp(step, -longest, longest));
   }
   return espalier::slice(reversed.empty() ? x : reverse(x, reversed), start, limit, stride);
 }

@@ -31,6 +31,13 @@ struct AxisView {
 
 namespace {
 
+// x - top, where `top` is the largest of x's line: 0 for inf - inf, so that elements of inf share all of the
+// probability.
+template <class F>
+F below(F x, F top) {
+  return x == std::numeric_limits<F>::infinity() ? F(0) : x - top;
+}
+
 // out[k] = e^(x[k * step] - the largest x), in float for the 16-bit types; returns the largest and the sum of
 // the powers. NaN is largest.
 template <class T, class F>
@@ -42,7 +49,7 @@ std::pair<F, double> exp_below_largest(const T* x, std::vector<F>& out, int64_t 
   }
   double sum = 0;
   for (size_t k = 0; k < out.size(); ++k)
-    sum += out[k] = elementary_exp(static_cast<F>(x[static_cast<int64_t>(k) * step]) - top);
+    sum += out[k] = elementary_exp(below(static_cast<F>(x[static_cast<int64_t>(k) * step]), top));
   return {top, sum};
 }
 
@@ -55,6 +62,12 @@ inline Tensor spread(const Tensor& reduced, const Shape& shape, int64_t axis) {
     if (static_cast<int64_t>(i) != axis) kept.push_back(static_cast<int64_t>(i));
   }
   return broadcast_in_dim(reduced, shape, kept);
+}
+
+// x - max x along `axis`, as below() takes it.
+inline Tensor below_largest(const Tensor& x, int64_t axis) {
+  const Tensor infinite = compare(x, std::numeric_limits<double>::infinity(), Comparison::kEQ);
+  return select(infinite, constant_like(x.type(), 0), x - spread(reduce_max(x, {axis}), x.shape(), axis));
 }
 
 // c1: floating-point elements. c2: the axis is in range. The result has the operand's type.

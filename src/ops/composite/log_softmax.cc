@@ -6,7 +6,7 @@ namespace {
 std::vector<Tensor> decompose_log_softmax(const DecomposeContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor& x = c.in(0);
-  const Tensor shifted = x - spread(reduce_max(x, {axis}), x.shape(), axis);
+  const Tensor shifted = below_largest(x, axis);
   return {shifted - spread(log(reduce_sum(exponential(shifted), {axis})), x.shape(), axis)};
 }
 
@@ -24,9 +24,9 @@ void eval_log_softmax(EvalContext& c) {
       F top = -std::numeric_limits<F>::infinity();
       for (int64_t i = 0; i < end; i += step) top = x[i] > top || std::isnan(F(x[i])) ? F(x[i]) : top;
       double sum = 0;
-      for (int64_t i = 0; i < end; i += step) sum += std::exp(F(x[i]) - top);
+      for (int64_t i = 0; i < end; i += step) sum += std::exp(below(F(x[i]), top));
       const F log_sum = std::log(F(sum));
-      for (int64_t i = 0; i < end; i += step) out[i] = static_cast<T>(F(x[i]) - top - log_sum);
+      for (int64_t i = 0; i < end; i += step) out[i] = static_cast<T>(below(F(x[i]), top) - log_sum);
     });
   });
 }
@@ -46,8 +46,9 @@ void gradient_log_softmax(GradientContext& c) {
 const OpDef op_log_softmax = {
     .name = "log_softmax",
     .doc =
-        "x - max x - log sum exp(x - max x) along `axis`. A line that holds NaN or only -inf gives NaN. The "
-        "fused body computes f16 and bf16 in f32 and rounds once. c1: floating-point elements. c2: axis in "
+        "x - max x - log sum exp(x - max x) along `axis`. A line that holds NaN or only -inf gives NaN; "
+        "elements of inf share a probability of 1. The fused body computes f16 and bf16 in f32 and rounds "
+        "once. c1: floating-point elements. c2: axis in "
         "range.",
     .composite = true,
     .attributes = make_attributes<AxisAttributes>,

@@ -19,8 +19,9 @@ std::vector<Tensor> decompose_logsumexp(const DecomposeContext& c) {
 void gradient_logsumexp(GradientContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Shape& shape = c.in(0).shape();
-  // The softmax, but for lines whose result is infinite or NaN.
-  const Tensor plain = spread(is_finite(c.out(0)), shape, axis);
+  // The softmax, but for lines whose result is -inf or NaN.
+  const double none = -std::numeric_limits<double>::infinity();
+  const Tensor plain = spread(compare(c.out(0), none, Comparison::kGT), shape, axis);
   const Tensor share = select(plain, softmax(guarded(plain, c.in(0), 0), axis),
                               exponential(guarded(bitwise_not(plain), c.in(0), 0)));
   c.set(0, share * spread(c.cotangent(), shape, axis));

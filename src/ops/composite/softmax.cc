@@ -6,7 +6,7 @@ namespace {
 std::vector<Tensor> decompose_softmax(const DecomposeContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor& x = c.in(0);
-  const Tensor e = exponential(x - spread(reduce_max(x, {axis}), x.shape(), axis));
+  const Tensor e = exponential(below_largest(x, axis));
   return {e / spread(reduce_sum(e, {axis}), x.shape(), axis)};
 }
 
@@ -43,8 +43,9 @@ void gradient_softmax(GradientContext& c) {
 const OpDef op_softmax = {
     .name = "softmax",
     .doc =
-        "exp(x - max x) / sum exp(x - max x) along `axis`. A line that holds NaN or only -inf gives NaN. The "
-        "fused body computes f16 and bf16 in f32 and rounds once. c1: floating-point elements. c2: axis in "
+        "exp(x - max x) / sum exp(x - max x) along `axis`. A line that holds NaN or only -inf gives NaN; "
+        "elements of inf share 1. The fused body computes f16 and bf16 in f32 and rounds once. c1: "
+        "floating-point elements. c2: axis in "
         "range.",
     .composite = true,
     .attributes = make_attributes<AxisAttributes>,

@@ -12,7 +12,7 @@ std::vector<Tensor> decompose_softmax_cross_entropy(const DecomposeContext& c) {
   const Tensor& x = c.in(0);
   const auto axis = static_cast<int64_t>(x.rank()) - 1;
   const Target target(x, c.in(1));
-  const Tensor shifted = x - spread(reduce_max(x, {axis}), x.shape(), axis);
+  const Tensor shifted = below_largest(x, axis);
   const Tensor picked = reduce_sum(select(target.hot, shifted, 0), {axis});
   return {(log(reduce_sum(exponential(shifted), {axis})) - picked) * target.validity};
 }
@@ -31,7 +31,7 @@ void eval_softmax_cross_entropy(EvalContext& c) {
         const auto label = static_cast<int64_t>(c.in(1).as<L>()[row]);
         const auto [top, sum] = exp_below_largest(x, powers);
         const bool valid = label >= 0 && label < classes;
-        out[row] = valid ? static_cast<T>(std::log(F(sum)) - (F(x[label]) - top))
+        out[row] = valid ? static_cast<T>(std::log(F(sum)) - below(F(x[label]), top))
                          : T(std::numeric_limits<float>::quiet_NaN());
       }
     });
@@ -47,8 +47,9 @@ void gradient_softmax_cross_entropy(GradientContext& c) {
 const OpDef op_softmax_cross_entropy = {
     .name = "softmax_cross_entropy",
     .doc =
-        "log sum exp(x) - x[label] for each example, by way of x - max x; x has its classes on the last "
-        "axis. A label outside [0, classes) gives NaN as loss and as gradient of its example. The fused body "
+        "log sum exp(x) - x[label] for each example, by way of x - max x, where inf - inf is 0; x has its "
+        "classes on the last axis. A label outside [0, classes) gives NaN as loss and as gradient of its "
+        "example. The fused body "
         "computes f16 and bf16 in f32 and rounds once. c1: floating-point logits. c2: integer labels. c3: "
         "labels have the logits' shape without the last axis.",
     .composite = true,
