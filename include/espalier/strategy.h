@@ -161,12 +161,13 @@ struct MultiWorkerOptions {
 
 // One process a worker, all of which run the same program: `espalier launch -n 4 -- program`. Each takes its
 // part of every batch, and gradients are added up before each update. A process that nobody launched so is
-// the only worker.
+// the only worker. A child that a worker forks has no part in the run: what other workers would wait for
+// raises StateError[strategy.forked] there.
 class MultiWorkerMirrored : public Strategy {
  public:
   // Takes its place from the current RunContext if that has a communicator, else from what
   // `espalier launch` has put into the environment. Raises ValueError[strategy.environment] for one that says
-  // half of it.
+  // half of it, StateError[strategy.worker] for a second one in this process.
   explicit MultiWorkerMirrored(MultiWorkerOptions options = {}, Location at = Location::here());
 };
 

@@ -92,14 +92,28 @@ ThreadPool::~ThreadPool() { stop_helpers(); }
 
 void ThreadPool::start_helpers() {
   try {
-    while (static_cast<int>(helpers_.size()) + 1 < threads()) helpers_.emplace_back([this] { help(); });
+    while (static_cast<int>(helpers_.size()) + 1 < threads())
+      helpers_.emplace_back([this] { help(); });
   } catch (const std::system_error&) {
     // The system gives no more: those there are do the work.
     threads_ = static_cast<int>(helpers_.size()) + 1;
   }
 }
 
+// Of a child: the helpers, and the jobs of other threads, go on in its parent alone.
+void ThreadPool::leave_to_parent() {
+  static std::mutex one_by_one;  // a child may have threads, too
+  const std::lock_guard<std::mutex> lock(one_by_one);
+  if (!process_.forked()) return;
+  leave_behind(std::exchange(helpers_, {}));
+  for (Job* const job : {&job_, &spare_})
+    job->ticket.store(Ticket(Ticket(job->ticket.load()).generation + 1, 0, 0).word());
+  stop_ = busy_ = spare_busy_ = false;
+  process_.take();
+}
+
 void ThreadPool::stop_helpers() {
+  if (process_.forked()) leave_to_parent();
   stop_.store(true);
   epoch_.fetch_add(1);
   epoch_.notify_all();
@@ -109,6 +123,7 @@ void ThreadPool::stop_helpers() {
 }
 
 void ThreadPool::set_threads(int threads) {
+  if (process_.forked()) leave_to_parent();
   while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
   stop_helpers();
   threads_ = threads > 0 ? threads : default_threads();
@@ -201,6 +216,7 @@ void ThreadPool::finish(Job& job) {
 void ThreadPool::run(int64_t chunks, Function function, const void* context) {
   if (chunks <= 0) return;
   const bool alone = chunks == 1 || inside_chunk || (in_background && this != &background_pool());
+  if (process_.forked() && !inside_chunk) leave_to_parent();
   if (alone || threads() == 1 || busy_.exchange(true, std::memory_order_acquire)) {
     for (int64_t i = 0; i < chunks; ++i) function(context, i);
     return;
@@ -223,6 +239,7 @@ void SpareWork::begin(ThreadPool& pool, int64_t chunks, ThreadPool::Function fun
   chunks_ = chunks;
   function_ = function;
   context_ = context;
+  if (pool.process_.forked() && !inside_chunk) pool.leave_to_parent();
   offered_ = chunks > 0 && pool.threads() > 1 && !pool.spare_busy_.exchange(true, std::memory_order_acquire);
   if (offered_) pool.publish(pool.spare_, chunks, function, context, 0);
 }

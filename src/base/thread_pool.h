@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/own_process.h"
+
 namespace espalier {
 
 // The caller publishes chunks and can finish all of them alone. Helpers spin for some tens of microseconds
@@ -17,7 +19,8 @@ namespace espalier {
 // second caller, and a call from inside a chunk, run their chunks themselves. Which thread runs a chunk is
 // not determined, so chunks must not share results, and all have the caller's floating-point mode; but the
 // caller takes them from the front and helpers from the back, so that a thread meets in the next job what it
-// left in its cache in the last.
+// left in its cache in the last. A child of its process, which has none of the helpers, gets its own; it is
+// forked by a thread that is in no job.
 class ThreadPool {
  public:
   // `threads` counts the caller. 0: `default_threads()`.
@@ -69,7 +72,9 @@ class ThreadPool {
   void help();
   void start_helpers();
   void stop_helpers();
+  void leave_to_parent();
 
+  OwnProcess process_;  // that has the helpers
   std::atomic<int> threads_;
   std::atomic<bool> busy_{false}, spare_busy_{false};
   std::vector<std::thread> helpers_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "base/format.h"
 #include "espalier/error.h"
@@ -24,27 +25,40 @@ void wait_for_change(const std::atomic<uint32_t>& value, uint32_t old, bool spin
 }  // namespace
 
 ReplicaThreads::ReplicaThreads(size_t replicas)
-    : spins_(replicas <= std::max(std::thread::hardware_concurrency(), 1u)) {
+    : replicas_(replicas), spins_(replicas <= std::max(std::thread::hardware_concurrency(), 1u)) {
+  begin();
+}
+
+void ReplicaThreads::begin() {
+  epoch_ = running_ = 0;
+  ends_ = false;
   try {
-    for (size_t i = 1; i < replicas; ++i) threads_.emplace_back([this, i] { work(i); });
+    for (size_t i = 1; i < replicas_; ++i) threads_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error& error) {
     end();
     throw IoError("strategy.threads",
-                  cat("the system gives no threads for ", replicas, " replicas: ", error.what()));
+                  cat("the system gives no threads for ", replicas_, " replicas: ", error.what()));
   }
 }
 
 ReplicaThreads::~ReplicaThreads() { end(); }
 
 void ReplicaThreads::end() {
+  if (process_.forked()) return leave_behind(std::exchange(threads_, {}));
   ends_ = true;
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void ReplicaThreads::run(const std::function<void(size_t)>& body) {
   const std::lock_guard lock(mutex_);
+  if (process_.forked()) {
+    end();
+    process_.take();
+    begin();
+  }
   body_ = &body;
   running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);

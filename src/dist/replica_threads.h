@@ -8,10 +8,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/own_process.h"
+
 namespace espalier {
 
 // Replica 0 runs on the caller's thread, each other one on its own, all at once: they wait for each other. A
-// thread spins for some tens of microseconds after a body, then sleeps.
+// thread spins for some tens of microseconds after a body, then sleeps. A child of the process has none of
+// the threads, and gets its own; it is forked while nothing runs.
 class ReplicaThreads {
  public:
   explicit ReplicaThreads(size_t replicas);
@@ -24,9 +27,12 @@ class ReplicaThreads {
   void run(const std::function<void(size_t)>& body);
 
  private:
+  void begin();
   void end();
   void work(size_t replica);
 
+  const size_t replicas_;
+  OwnProcess process_;  // that has the threads
   std::mutex mutex_;
   const std::function<void(size_t)>* body_ = nullptr;
   std::atomic<uint32_t> epoch_{0}, running_{0};

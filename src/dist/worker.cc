@@ -99,11 +99,19 @@ GoSignals::~GoSignals() {
 }
 
 std::shared_ptr<Worker> Worker::made(const std::function<Worker*()>& make) {
-  if (has_worker.exchange(true))
+  static OwnProcess process_of_worker;
+  if (has_worker.exchange(true)) {
+    if (process_of_worker.forked())
+      throw StateError("strategy.forked", "this process was forked by a worker of a run, and is none itself",
+                       "start a program anew (exec), or fork before the strategy is made");
     throw StateError("strategy.worker", "this process is a worker of its run already",
                      "make one MultiWorkerMirrored and keep it");
+  }
+  process_of_worker.take();
   try {
-    return std::shared_ptr<Worker>(make());
+    std::shared_ptr<Worker> worker(make());
+    worker->spoken_ = std::make_unique<OwnProcessCommunicator>(*worker->communicator_);
+    return worker;
   } catch (...) {
     has_worker = false;
     throw;
@@ -323,6 +331,13 @@ void Worker::join_by(const std::string& engine, WirePlace place, const std::stri
 }
 
 Worker::~Worker() {
+  if (forked()) {
+    // Threads, and places that others see, are the parent's.
+    leave_behind(std::move(communicator_));
+    leave_behind(std::move(control_));
+    leave_behind(std::move(coordinator_));
+    return;
+  }
   if (!said_ && std::uncaught_exceptions() > 0)
     failed("", "its program threw");
   else
@@ -353,6 +368,7 @@ std::vector<double> Worker::lateness() const {
 }
 
 void Worker::describe(std::map<std::string, std::string> facts) {
+  spoken_->require_parent();
   if (control_) control_->describe(std::move(facts));
 }
 
@@ -368,6 +384,7 @@ void Worker::continue_behind(double seconds) {
 }
 
 void Worker::begin_step(int64_t step) {
+  spoken_->require_parent();
   if (go_signal && !told_.exchange(true) && control_) control_->preempted(go_signal);
   // Once: a program may have a second fit, with steps of its own.
   const auto due = std::ranges::find(chaos_, step, &ChaosEvent::step);
@@ -392,7 +409,7 @@ void Worker::begin_step(int64_t step) {
 }
 
 void Worker::failed(const std::string& rule, const std::string& what) {
-  if (std::exchange(said_, true)) return;
+  if (forked() || std::exchange(said_, true)) return;
   if (!control_) return communicator_ ? communicator_->abort(what) : void();
   control_->failed(what, cause_of(rule));
   // All hear the verdict on it, in one text.
@@ -401,7 +418,7 @@ void Worker::failed(const std::string& rule, const std::string& what) {
 }
 
 void Worker::left() {
-  if (!std::exchange(said_, true) && control_) control_->left();
+  if (!forked() && !std::exchange(said_, true) && control_) control_->left();
 }
 
 void Worker::goes() {

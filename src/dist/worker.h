@@ -16,6 +16,7 @@
 #include "dist/chaos.h"
 #include "dist/cluster.h"
 #include "dist/own_coordinator.h"
+#include "dist/own_process_communicator.h"
 #include "espalier/communicator.h"
 
 namespace espalier {
@@ -34,12 +35,15 @@ class GoSignals {
   struct sigaction before_[2] = {};
 };
 
+// Of its process alone: in a child that is forked what would tell the run of the child says nothing, and what
+// waits for other ranks raises StateError[strategy.forked].
 class Worker {
  public:
   // By the environment: of `espalier launch` (dist/launch.h), else of another launcher (dist/cluster.h); null
   // where nobody launched this process, or it alone. Raises ValueError[strategy.environment] for an
   // environment that says half of it, what shm_communicator(), ControlClient, resolve() and load_wire()
-  // raise, and StateError[strategy.worker] for a second one in this process.
+  // raise, StateError[strategy.worker] for a second one in this process, and [strategy.forked] in a child of
+  // one that has one.
   static std::shared_ptr<Worker> from_environment();
   // Of workers that are made from here on, where rank 0 is the coordinator of its run: what it warns of.
   // Called on any thread.
@@ -49,7 +53,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Communicator& communicator() { return *communicator_; }
+  Communicator& communicator() { return *spoken_; }
   // Of a run that another launcher started: by whom, and what its workers talk through; with what speaks
   // against it. "" under espalier launch, which says it itself.
   const std::string& place_text() const { return place_text_; }
@@ -77,6 +81,7 @@ class Worker {
 
  private:
   Worker(int rank, int world, int local_world);
+  bool forked() const { return spoken_ && spoken_->forked(); }
   static std::shared_ptr<Worker> made(const std::function<Worker*()>& make);
   // Of a run of `espalier launch`: on one host, over hosts; and of one that something else started.
   void join_host(const std::string& segments);
@@ -94,6 +99,7 @@ class Worker {
   int rank_, world_, local_world_;
   std::shared_ptr<Board> board_;  // join_memory() puts another one in its place
   std::shared_ptr<Communicator> communicator_;
+  std::unique_ptr<OwnProcessCommunicator> spoken_;  // communicator_, in this process
   std::vector<ChaosEvent> chaos_;
   bool by_our_launcher_ = true;
   std::atomic<bool> told_{false};
