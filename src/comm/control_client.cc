@@ -66,8 +66,8 @@ std::unique_ptr<ControlClient> ControlClient::from_environment(ControlHooks hook
 ControlClient::ControlClient(const std::string& address, ControlMember::Options options, ControlHooks hooks)
     : hooks_(std::move(hooks)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      member_(std::move(options)),
-      link_(connect_to(address)) {
+      member_(options),
+      link_(connect_to(address, options.coordinator)) {
   if (!wake_) throw IoError("control.connect", cat("cannot make an event: ", std::strerror(errno)));
   member_.connected(posix_env().steady_seconds());
   {

@@ -67,6 +67,18 @@ Place place_of(const std::string& address) {
   return out;
 }
 
+// " (10.0.0.5)" behind an address whose host is a name.
+std::string numbers_behind(const std::string& address, const Place& place) {
+  char host[NI_MAXHOST] = {};
+  if (place.address.ss_family == AF_UNIX ||
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&place.address), place.size, host, sizeof host, nullptr,
+                    0, NI_NUMERICHOST) != 0 ||
+      address.find(host) != address.npos)
+    return "";
+  const std::string_view numbers = host;
+  return cat(" (", numbers, numbers.starts_with("127.") || numbers == "::1" ? ", this host itself)" : ")");
+}
+
 ControlFd socket_for(const Place& place) {
   ControlFd out(::socket(place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!out) throw IoError("control.connect", cat("cannot make a socket: ", std::strerror(errno)));
@@ -107,7 +119,7 @@ ControlFd listen_at(std::string& address) {
   return out;
 }
 
-ControlFd connect_to(const std::string& address) {
+ControlFd connect_to(const std::string& address, std::string_view whom) {
   const Place place = place_of(address);
   ControlFd out = socket_for(place);
   const auto connect = [&] {
@@ -127,8 +139,8 @@ ControlFd connect_to(const std::string& address) {
       ::getsockopt(out.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error != 0)
-    throw IoError("control.connect",
-                  cat("cannot reach the launcher at ", shortened(address), ": ", std::strerror(error)));
+    throw IoError("control.connect", cat("cannot reach ", whom, " at ", shortened(address),
+                                         numbers_behind(address, place), ": ", std::strerror(error)));
   if (place.address.ss_family != AF_UNIX) find_dead_peers(out.get());
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "comm/control_fd.h"
 
@@ -11,7 +12,7 @@ namespace espalier {
 // the system chose. Raises ValueError[control.address], IoError[control.listen].
 ControlFd listen_at(std::string& address);
 // Not blocking from here on; it waits at most 10 s until it is connected. Raises ValueError[control.address],
-// IoError[control.connect].
-ControlFd connect_to(const std::string& address);
+// IoError[control.connect], which calls the other side `whom` and says which address its name is here.
+ControlFd connect_to(const std::string& address, std::string_view whom = "the launcher");
 
 }  // namespace espalier

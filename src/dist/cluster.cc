@@ -134,6 +134,10 @@ Environment process_environment() {
   };
 }
 
+bool has_several_hosts(const ClusterPlace& place) {
+  return place.hosts.size() > 1 || (place.local_world > 0 && place.world > place.local_world);
+}
+
 std::optional<ClusterPlace> place_of_espalier(const Environment& environment) {
   Source source("espalier", environment);
   if (!source.ranks("ESPALIER_RANK", "ESPALIER_WORLD")) return std::nullopt;

@@ -19,6 +19,9 @@ struct ClusterPlace {
   std::string said = {};                  // by which variables: "RANK=1 WORLD_SIZE=2"
 };
 
+// Whether it says that other hosts have ranks, too.
+bool has_several_hosts(const ClusterPlace& place);
+
 // What each launcher says, in the order in which they are asked; nothing where it did not start this process.
 // Each raises ValueError[cluster.environment] for a rank without a number of ranks or the other way round,
 // for what is no number, and for a rank beyond its world; [cluster.nodes] for a list of hosts that is none.

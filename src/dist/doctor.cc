@@ -78,8 +78,7 @@ void settle_plan(DoctorCase& of) {
     }
   } else {
     of.world = of.place.world;
-    of.several_hosts =
-        of.place.hosts.size() > 1 || (of.place.local_world > 0 && of.place.world > of.place.local_world);
+    of.several_hosts = has_several_hosts(of.place);
     of.ranks_here = of.place.local_world > 0 ? of.place.local_world : of.several_hosts ? 1 : of.world;
   }
   const EngineChoice choice = engine_of(of);

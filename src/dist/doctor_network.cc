@@ -136,10 +136,19 @@ void examine_network(DoctorCase& of) {
   examine_interface(of);
   examine_host_name(of);
   const auto meet = parse_host_port(of.place.coordinator);
-  if (meet && of.several_hosts && of.plan.hosts.empty() && is_loopback(meet->host))
+  if (!meet || !of.several_hosts || !of.plan.hosts.empty()) return;
+  const std::string cure = "the address of rank 0's host that others reach";
+  if (is_loopback(meet->host))
     of.add(DoctorGrade::kWrong, "coordinator",
            cat("ranks of several hosts meet at ", of.place.coordinator, ", loopback"),
-           "each host would look for rank 0 in itself", "the address of rank 0's host that others reach");
+           "each host would look for rank 0 in itself", cure);
+  else if (const std::string towards = of.asks.address_towards(meet->host); is_loopback(towards))
+    of.add(DoctorGrade::kWrong, "coordinator",
+           cat("ranks of several hosts meet at ", of.place.coordinator,
+               ", which is loopback here, by /etc/hosts"),
+           of.place.rank == 0 ? "rank 0 would listen where this host alone reaches it"
+                              : "this host would look for rank 0 in itself",
+           cure);
 }
 
 void examine_secret(DoctorCase& of) {

@@ -225,6 +225,16 @@ TEST(Doctor, LoopbackForOtherHosts) {
       std::string::npos)
       << troubles(meets);
 
+  Planted looped = meets;
+  looped.variables["MASTER_ADDR"] = "a";
+  EXPECT_EQ(troubles(looped), "");
+  looped.asks.address_towards = [](const std::string&) { return std::string("127.0.0.1"); };
+  EXPECT_NE(
+      troubles(looped).find("WRONG coordinator: ranks of several hosts meet at a:29500, which is loopback "
+                            "here, by /etc/hosts; this host would look for rank 0 in itself; "),
+      std::string::npos)
+      << troubles(looped);
+
   Planted alone{.plan = {.hosts = kTwoHosts}};
   alone.machine.interfaces = {{"lo", "127.0.0.1", true}};
   alone.asks.address_towards = [](const std::string&) { return std::string(); };

@@ -88,6 +88,28 @@ std::string address_towards(const std::string& host, std::string* why) {
   return {};
 }
 
+std::string numbers_of_host(const std::string& host) {
+  addrinfo wanted = {};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &wanted, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+  return numbers_of(found->ai_addr);
+}
+
+std::string address_for_others() {
+  std::string six;
+  const auto interfaces = all_interfaces();
+  for (const ifaddrs* at = interfaces.get(); at; at = at->ifa_next) {
+    if (at->ifa_flags & IFF_LOOPBACK) continue;
+    const std::string address = numbers_of(at->ifa_addr);
+    if (address.empty()) continue;
+    if (at->ifa_addr->sa_family == AF_INET) return address;
+    if (six.empty() && !address.starts_with("fe80:")) six = address;
+  }
+  return six;
+}
+
 std::string local_address(int socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;

@@ -15,6 +15,10 @@ bool has_interface(const std::string& name);
 // From which this host talks to that one; "" where that has no address, with the reason in `why`, or none
 // leads there.
 std::string address_towards(const std::string& host, std::string* why = nullptr);
+// The first address that the name of a host is here, as numbers; "" where it has none.
+std::string numbers_of_host(const std::string& host);
+// The first of this host that is no loopback, IPv4 before IPv6; "" where there is none.
+std::string address_for_others();
 // This side of a connection of the internet; "" of another.
 std::string local_address(int socket);
 // For control_socket.h: the port is the system's.

@@ -23,6 +23,7 @@
 #include "dist/host_port.h"
 #include "dist/join_secret.h"
 #include "dist/late_signals.h"
+#include "dist/meeting_place.h"
 #include "dist/worker_engine.h"
 #include "espalier/error.h"
 
@@ -210,6 +211,8 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
                      cat(place.source, " (", place.said, ") does not say where ranks meet"),
                      "set ESPALIER_COORDINATOR=HOST:PORT on all of them, HOST being that of rank 0");
   const std::string address = cat("tcp:", place.coordinator);
+  const std::string unseen = rank_ == 0 ? check_meeting_place(place) : "";
+  if (!unseen.empty() && warn_of_run) warn_of_run(unseen);
   const auto [secret, warning] = join_secret(place);
   if (rank_ == 0 && warn_of_run && !warning.empty()) warn_of_run(warning);
   if (rank_ == 0)
@@ -231,6 +234,17 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
       std::this_thread::sleep_for(kLook);
     }
   }
+  try {
+    meet_cluster(resolved, board);
+  } catch (RunError& error) {
+    if (!unseen.empty() && error.rule() == "comm.join")
+      error.add(cat("; ", unseen, "; ", loopback_cure(place)));
+    throw;
+  }
+}
+
+void Worker::meet_cluster(const ResolvedPlace& resolved, const std::shared_ptr<BoardLayout>& board) {
+  const ClusterPlace& place = resolved.place;
   const auto choose = [&](const std::string& apart) {
     return chosen_engine(
         process_environment(), place, [] { return has_wire("mpi"); }, apart);

@@ -88,6 +88,8 @@ class Worker {
   void join_hosts(const std::string& segments);
   static void continue_behind(double seconds);
   void join_cluster(const ResolvedPlace& resolved);
+  // Its second half, behind the connection to rank 0.
+  void meet_cluster(const ResolvedPlace& resolved, const std::shared_ptr<BoardLayout>& board);
   // All ranks through memory of rank 0, which the others open by its process; "", or why one of them cannot,
   // which all hear.
   std::string join_memory();
