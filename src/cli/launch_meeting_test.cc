@@ -82,5 +82,18 @@ TEST(LaunchMeeting, SlowRanksMeetThereWhereNobodySaysThatAllAreOfOneHost) {
   EXPECT_EQ(run.code, 0) << run.error;
 }
 
+TEST(LaunchMeeting, SlowWhoeverIsSilentWhereRanksMeetIsNoRankZero) {
+  const SilentListener other;
+  const Timed one = timed(rank_words(1, "127.0.1.1", other.port(), 0));
+  EXPECT_EQ(one.run.code, 1);
+  // It was half a minute and more.
+  EXPECT_LT(one.seconds, 25);
+  EXPECT_NE(
+      one.run.error.find(cat("127.0.1.1:", other.port(),
+                             " is no rank 0 of this run: it takes connections and has said nothing for 5")),
+      std::string::npos)
+      << one.run.error;
+}
+
 }  // namespace
 }  // namespace espalier::cli

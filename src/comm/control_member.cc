@@ -37,6 +37,8 @@ void ControlMember::received(const ControlMessage& message, const StageReport& a
 }
 
 void ControlMember::lost(const std::string& why) {
+  if (!answered_ && options_.greets > 0 && !why.empty())
+    return give_up(cat(options_.place, " is no ", options_.coordinator, " of this run: ", why));
   give_up(cat(options_.coordinator, why.empty() ? " is gone" : " is not understood: ", why));
 }
 
@@ -44,13 +46,22 @@ void ControlMember::look_for_coordinator(double now) {
   const bool was_away = ticked_ && now - *ticked_ > kLate;
   ticked_ = now;
   if (std::exchange(heard_, false) || was_away || !heard_at_) heard_at_ = now;
+  if (was_away && !answered_) begun_ = now;
   if (options_.silent > 0 && welcome_ && now - *heard_at_ >= options_.silent)
     give_up(cat(options_.coordinator, " has not been heard of for ", seconds_text(now - *heard_at_)));
+}
+
+// Another program may listen there, and wait for a word of ours.
+void ControlMember::look_for_greeting(double now) {
+  if (options_.greets > 0 && !answered_ && now - *begun_ >= options_.greets)
+    give_up(cat(options_.place, " is no ", options_.coordinator,
+                " of this run: it takes connections and has said nothing for ", seconds_text(now - *begun_)));
 }
 
 void ControlMember::tick(double now, const StageReport& at) {
   if (!begun_) return;
   look_for_coordinator(now);
+  look_for_greeting(now);
   if (!welcome_ && now - *begun_ >= kAnswer) give_up("the launcher does not answer");
   if (over_ || !answered_ || (beat_ && now - *beat_ < kBeat)) return;
   beat_ = now;

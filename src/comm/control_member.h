@@ -24,6 +24,10 @@ class ControlMember {
     // Seconds without a word of the coordinator, which shows that it is there (ControlLimits::shows), until
     // this rank gives up; 0: it shows nothing.
     double silent = 0;
+    // Where it is, as errors call it, and the seconds within which whoever accepts a connection there asks
+    // who has come, which a coordinator does at once; 0: kAnswer.
+    std::string place = {};
+    double greets = 0;
   };
   explicit ControlMember(Options options);
 
@@ -59,6 +63,7 @@ class ControlMember {
 
  private:
   void look_for_coordinator(double now);
+  void look_for_greeting(double now);
   StageReport seen(const StageReport& at) const;
   void give_up(const std::string& why);
 

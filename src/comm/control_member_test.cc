@@ -165,6 +165,45 @@ TEST(ControlMember, WithoutALauncherItGivesUp) {
             "the launcher is not understood: the other side speaks version 1 of the protocol, this one 2");
 }
 
+// A coordinator asks at once who has come.
+TEST(ControlMember, WhoSaysNothingWhereRanksMeetIsNoCoordinator) {
+  const ControlMember::Options options{.rank = 1,
+                                       .world = 2,
+                                       .secret = "secret",
+                                       .coordinator = "rank 0",
+                                       .place = "node0:29500",
+                                       .greets = 5};
+  ControlMember silent(options);
+  silent.connected(10);
+  for (double now = 10; now < 15; now += 0.25) {
+    silent.tick(now, kInStep);
+    ASSERT_FALSE(silent.verdict()) << now;
+  }
+  silent.tick(15, kInStep);
+  EXPECT_EQ(silent.verdict()->text,
+            "node0:29500 is no rank 0 of this run: it takes connections and has said nothing for 5 s");
+  EXPECT_EQ(silent.verdict()->kind, VerdictKind::kLost);
+
+  ControlMember other(options);
+  other.connected(10);
+  other.lost("the other side speaks another protocol");
+  EXPECT_EQ(other.verdict()->text,
+            "node0:29500 is no rank 0 of this run: the other side speaks another protocol");
+
+  // Who greets may take its time for the rest; this rank itself may have been away.
+  ControlMember greeted(options), away(options);
+  greeted.connected(10);
+  greeted.received({Message::Challenge{kNonce}}, kInStep);
+  greeted.tick(39, kInStep);
+  EXPECT_FALSE(greeted.verdict());
+  away.connected(10);
+  away.tick(10, kInStep);
+  away.tick(50, kInStep);
+  EXPECT_FALSE(away.verdict());
+  for (double now = 50.25; now < 56; now += 0.25) away.tick(now, kInStep);
+  EXPECT_TRUE(away.verdict());
+}
+
 // A coordinator that says that it is there each second, and then no more.
 TEST(ControlMember, ASilentCoordinatorIsGivenUp) {
   ControlMember member({.rank = 2, .world = 4, .coordinator = "rank 0", .silent = 6});

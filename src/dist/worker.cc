@@ -40,6 +40,9 @@ std::function<void(const std::string&)> warn_of_run;
 // Without a word of rank 0, which looks after the others: more than TCP needs to find out that a cable is
 // cut.
 constexpr double kSilent = 9;
+// Whoever listens where ranks meet greets at once, if it is rank 0: longer than a machine that is busy needs
+// to let it.
+constexpr double kGreets = 5;
 // How long ranks of other launchers look for rank 0, and without a word of the launcher for one that stalls.
 constexpr std::chrono::seconds kMeeting{60};
 constexpr double kStallAfter = 300;
@@ -224,7 +227,9 @@ void Worker::join_cluster(const ResolvedPlace& resolved) {
                                       .pid = ::getpid(),
                                       .secret = secret,
                                       .coordinator = "rank 0",
-                                      .silent = kSilent};
+                                      .silent = kSilent,
+                                      .place = place.coordinator,
+                                      .greets = kGreets};
   using Clock = std::chrono::steady_clock;
   for (const auto until = Clock::now() + kMeeting; !control_;) {
     try {
