@@ -13,6 +13,7 @@
 
 #include "base/float_environment.h"
 #include "base/format.h"
+#include "base/thread_stacks.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
 
@@ -93,7 +94,7 @@ ThreadPool::~ThreadPool() { stop_helpers(); }
 void ThreadPool::start_helpers() {
   try {
     while (static_cast<int>(helpers_.size()) + 1 < threads())
-      helpers_.emplace_back([this] { help(); });
+      helpers_.push_back(thread_with_stack([this] { help(); }));
   } catch (const std::system_error&) {
     // The system gives no more: those there are do the work.
     threads_ = static_cast<int>(helpers_.size()) + 1;

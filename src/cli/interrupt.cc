@@ -12,6 +12,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/thread_stacks.h"
 #include "cli/common.h"
 #include "comm/control_end.h"
 #include "dist/launch_environment.h"
@@ -110,7 +111,7 @@ class HungDevice {
   std::mutex mutex_;
   std::condition_variable is_over_;
   bool over_ = false;
-  std::thread thread_{[this] { watch(); }};
+  std::thread thread_ = thread_with_stack([this] { watch(); });
 };
 
 InterruptScope::InterruptScope() {

@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "base/thread_stacks.h"
 #include "comm/control_secret.h"
 #include "comm/control_socket.h"
 #include "espalier/error.h"
@@ -79,7 +80,7 @@ ControlClient::ControlClient(const std::string& address, ControlMember::Options 
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = thread_with_stack([this] { run(); });
   } catch (const std::system_error& error) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw IoError("control.connect", cat("the system gives no thread: ", error.what()));

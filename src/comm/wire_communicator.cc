@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "base/thread_pool.h"
+#include "base/thread_stacks.h"
 #include "comm/board_writer.h"
 #include "comm/calls.h"
 
@@ -49,7 +50,7 @@ WireCommunicator::WireCommunicator(std::shared_ptr<BoardLayout> layout, WirePlac
                      cat("rank ", place_.rank, " has come already; ranks that start again need a new board"));
   stage(Stage::kStart, 0);
   const auto joining = std::make_shared<Joining>();
-  thread_ = std::thread([this, joining, connect = place_.connect] {
+  thread_ = thread_with_stack([this, joining, connect = place_.connect] {
     const FloatEnvironment environment;
     // Sockets of engines break. That is an error of theirs, in their threads, too, which inherit this.
     sigset_t broken;

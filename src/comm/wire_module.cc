@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/thread_stacks.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -91,6 +92,7 @@ Loaded load_module(const Engine& engine, const std::filesystem::path& program = 
 std::unique_ptr<Wire> load_wire(const std::string& engine, const WireOptions& options) {
   const Loaded loaded = load_module(engine_of(engine));
   if (!loaded.module) throw RunError("comm.engine", loaded.why, loaded.fix);
+  const ThreadStacks stacks;  // of the engine's threads
   try {
     return loaded.module->make(options);
   } catch (const Error&) {

@@ -7,6 +7,7 @@
 
 #include "base/context_ahead.h"
 #include "base/thread_pool.h"
+#include "base/thread_stacks.h"
 #include "data/dataset_node.h"
 #include "espalier/run_context.h"
 
@@ -61,7 +62,7 @@ class Prefetch final : public ElementIterator {
     place_ = {};
     if (seeks_) input_->save(place_);
     try {
-      thread_ = std::thread([this] { fetch(); });
+      thread_ = thread_with_stack([this] { fetch(); });
     } catch (const std::system_error& error) {
       throw IoError("prefetch.thread", cat("the system gives no thread: ", error.what()));
     }

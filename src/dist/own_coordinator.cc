@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/thread_stacks.h"
 #include "comm/control_member.h"
 
 namespace espalier {
@@ -22,7 +23,7 @@ OwnCoordinator::OwnCoordinator(const std::string& address, int world, std::strin
                         .id = std::move(id),
                         .limits = {.shows = ControlMember::kBeat}}),
       warn_(std::move(warn)),
-      thread_([this] { run(); }) {}
+      thread_(thread_with_stack([this] { run(); })) {}
 
 OwnCoordinator::~OwnCoordinator() {
   ends_ = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/thread_stacks.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -33,7 +34,7 @@ void ReplicaThreads::begin() {
   epoch_ = running_ = 0;
   ends_ = false;
   try {
-    for (size_t i = 1; i < replicas_; ++i) threads_.emplace_back([this, i] { work(i); });
+    for (size_t i = 1; i < replicas_; ++i) threads_.push_back(thread_with_stack([this, i] { work(i); }));
   } catch (const std::system_error& error) {
     end();
     throw IoError("strategy.threads",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/thread_stacks.h"
 #include "espalier/communicator.h"
 #include "espalier/run_context.h"
 #include "ir/builder.h"
@@ -162,6 +163,7 @@ class Exchanges {
   Exchanges(const std::vector<ExchangeHere>& all, Device& device, const RunContext& context)
       : all_(all), device_(device), context_(context), got_(all.size()) {
     for (auto& promise : got_) results_.push_back(promise.get_future());
+    const ThreadStacks stacks;
     if (!all_.empty()) task_ = std::async(std::launch::async, [this] { work(); });
   }
   ~Exchanges() {

@@ -3,6 +3,7 @@
 #include <map>
 #include <thread>
 
+#include "base/thread_stacks.h"
 #include "interp/interpreter.h"
 #include "ops/collective.h"
 
@@ -119,6 +120,7 @@ GridValues interpret_grid(const Graph& graph, const GridValues& inputs) {
   GridValues out(replicas, std::vector<std::vector<Literal>>(partitions));
   std::vector<std::exception_ptr> failed(processes), waited(processes);
   {
+    const ThreadStacks stacks;
     std::vector<std::jthread> threads;
     for (size_t i = 0; i < processes; ++i) {
       threads.emplace_back([&, i] {

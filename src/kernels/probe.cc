@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -51,16 +52,21 @@ class Arrays {
 
 // Blocks of bf16 products; numbers between -1 and 1.
 constexpr int64_t kProbedTerms = 256;
-void multiply_blocks(int64_t blocks) {
-  alignas(64) static thread_local uint16_t strip[kBf16Block * kBf16Pitch], panel[kBf16Block * kProbedTerms];
-  alignas(64) static thread_local float block[kBf16Block * kBf16Block];
-  if (!strip[0]) {
+struct ProbedBlocks {
+  alignas(64) uint16_t strip[kBf16Block * kBf16Pitch] = {}, panel[kBf16Block * kProbedTerms] = {};
+  alignas(64) float block[kBf16Block * kBf16Block] = {};
+
+  ProbedBlocks() {
     std::minstd_rand random(1);
     for (uint16_t* array : {strip, panel}) {
       for (size_t i = 0; i < std::size(panel); ++i)
         array[i] = static_cast<uint16_t>((random() & 0x807f) | (0x7e - random() % 8) << 7);
     }
   }
+};
+void multiply_blocks(int64_t blocks) {
+  thread_local const std::unique_ptr<ProbedBlocks> memory = std::make_unique<ProbedBlocks>();
+  auto& [strip, panel, block] = *memory;
   Bf16Step steps[kProbedTerms / kBf16Terms];
   for (int64_t i = 0; i < kProbedTerms / kBf16Terms; ++i)
     steps[i] = {i * kBf16Terms, kBf16Terms, i * kBf16Terms};

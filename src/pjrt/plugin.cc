@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/format.h"
+#include "base/thread_stacks.h"
 
 namespace espalier::pjrt {
 namespace {
@@ -80,6 +81,7 @@ void Plugin::call_slot(size_t slot, void* arguments, const char* doing) const {
   if (!f)
     throw DeviceError("device.call", cat(path_, " cannot ", doing, ": its table has no function ", slot,
                                          "; it speaks PJRT ", version()));
+  const ThreadStacks stacks;  // of the plugin's threads
   AbiError* error = nullptr;
   try {
     error = f(arguments);

@@ -1,6 +1,7 @@
 #include "runtime/tile_program.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/thread_pool.h"
 #include "ir/constant.h"
@@ -51,7 +52,15 @@ struct TileBlock {
   uint16_t registers, moving_count, fill_count, operation_count, late_count;
 };
 
-alignas(64) thread_local std::byte registers[kMaxRegisters * kRegisterBytes];
+// Of a thread, from its first block on: too much for the storage that every thread begins with, which is a
+// part of its stack.
+struct alignas(64) Registers {
+  std::byte bytes[kMaxRegisters * kRegisterBytes];
+};
+std::byte* registers_of_thread() {
+  thread_local const std::unique_ptr<Registers> memory = std::make_unique_for_overwrite<Registers>();
+  return memory->bytes;
+}
 
 template <class Word>
 void fill_words(std::byte* to, const std::byte* from, int64_t inner, int64_t period, int64_t first,
@@ -107,6 +116,7 @@ void call_reference(const Operation& operation, std::byte* const* pointers, int6
 void run_range(const TileBlock& block, const Frame& frame, int64_t begin, int64_t end) {
   std::byte* pointers[kMaxPointers + 1];
   pointers[kMaxPointers] = nullptr;
+  std::byte* const registers = registers_of_thread();
   for (uint16_t r = 0; r < block.registers; ++r) pointers[r] = registers + r * kRegisterBytes;
   for (uint16_t i = 0; i < block.moving_count; ++i) {
     const MovingPointer& m = block.moving[i];

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/thread_stacks.h"
 #include "comm/control_text.h"
 #include "espalier/ops.h"
 #include "ir/sink.h"
@@ -212,6 +213,7 @@ void Backups::save(const NamedVariables& variables, const FitPosition& position)
   const auto write = [path = backup_->path, kept = std::make_shared<const Checkpoint>(std::move(out))] {
     write_checkpoint(path, *kept);
   };
+  const ThreadStacks stacks;
   try {
     writing_ = std::async(std::launch::async, write);
   } catch (const std::system_error&) {
