@@ -155,14 +155,15 @@ bool is_model_folder(const std::string& path) { return std::filesystem::is_direc
 
 void BaselineFlags::add(CLI::App& verb) {
   verb.add_option("--baseline", from,
-                  "The model before, or of --scores a table of the same rows as it has scored them: what is "
-                  "said otherwise now, and which slices are the worse for it")
+                  "Earlier model, or with --scores a table of the same rows scored by the earlier model: "
+                  "report changed predictions and slices that got worse")
       ->option_text("MODEL|FILE");
   verb.add_option("--id", id,
-                  "The column that tells which rows of both tables are the same; else their place")
+                  "Column that identifies a row in both tables (default: the position of the row)")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb.add_option("--moved-by", moved_by, "Of numbers: a prediction has moved when it differs by more")
+  verb.add_option("--moved-by", moved_by,
+                  "Regression: count a prediction as changed if it differs by more than X")
       ->check(number_from(0.0, 1e300))
       ->option_text("X [0]");
 }

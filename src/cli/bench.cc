@@ -260,14 +260,14 @@ void bench(const BenchOptions& options) {
 void add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* verb =
-      app.add_subcommand("bench", "Time workloads that peers run too, beside the machine's limits");
-  verb->add_option("workload", options->workload, "One of them (default: all)");
+      app.add_subcommand("bench", "Time standard workloads and compare them with the limits of this machine");
+  verb->add_option("workload", options->workload, "Workload to time (default: all)");
   add_dtype(*verb, options->dtype, {"f32", "bf16"});
-  verb->add_option("--rounds", options->rounds, "Timed rounds, of which the median counts")
+  verb->add_option("--rounds", options->rounds, "Number of timed rounds; the median is reported")
       ->capture_default_str()
       ->check(number_from(int64_t{1}, 1000));
   verb->add_flag("--why", options->why,
-                 "Also every step of the plans: time, FLOPs, bytes, share of the limit");
+                 "Print time, FLOPs, bytes and share of the limit for every step of the plans");
   add_device(*verb, options->device);
   options->results.add_json(*verb);
   options->results.add_out(*verb);

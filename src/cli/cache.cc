@@ -115,17 +115,17 @@ void clear_cache(const Results& results) {
 
 void add_cache(CLI::App& app) {
   auto results = std::make_shared<Results>();
-  CLI::App* verb = app.add_subcommand("cache", "Compiled programs that are kept on disk");
-  CLI::App* clear = verb->add_subcommand("clear", "Remove all of them");
+  CLI::App* verb = app.add_subcommand("cache", "List the compiled programs kept on disk");
+  CLI::App* clear = verb->add_subcommand("clear", "Remove all compiled programs from disk");
   for (CLI::App* each : {verb, clear}) {
     results->add_json(*each);
     results->add_out(*each);
   }
   verb->footer(
-      "What was compiled for a device is kept, and loaded by the next run of the same\n"
-      "program with the same plugin, device and flags. ESPALIER_CACHE names the folder;\n"
-      "off keeps nothing. ESPALIER_CACHE_BYTES is the most that is kept; the least\n"
-      "recently used programs go first.\n"
+      "Programs compiled for a device are kept on disk and loaded by the next run of\n"
+      "the same program with the same plugin, device and flags. ESPALIER_CACHE names\n"
+      "the folder; ESPALIER_CACHE=off keeps no programs. ESPALIER_CACHE_BYTES limits\n"
+      "the size of the cache: the least recently used programs are removed first.\n"
       "\n"
       "Examples:\n"
       "  espalier cache\n"

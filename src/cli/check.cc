@@ -334,98 +334,104 @@ void check_flags_of_check(const CheckRun& run) {
 }
 
 constexpr const char* kCheckExamples =
-    R"(Gates are a TOML file: docs/gates.md. Each says what a number of all rows, of a
-slice or between slices may be, or what may be wrong with the data. The number
-decides; with decide = "proven-over" or "proven-under" its interval does, and
-one that straddles the limit leaves the release undecided, as too few rows do
-and what is undefined. The column "rows" counts what the number is of: all,
-positives or negatives; between slices, those of the one named first.
+    R"(A gate is a limit in a TOML file (docs/gates.md): on a metric of all rows or of
+a slice, on the gap between slices, or on faults of the data. The value of the
+metric decides a gate. With decide = "proven-over" or "proven-under" its
+interval decides, and an interval on both sides of the limit leaves the release
+undecided; too few rows or an undefined metric do so, too. The column "rows"
+counts the rows behind a metric: all rows, positives or negatives; for a gap,
+the rows of the slice named first.
 
 Examples:
   espalier check model/ new.csv --init --slice sex,race --out gates.toml
-      writes gates with the numbers of today, for a person to change; without
-      --slice columns are chosen
+      Write gates from the metrics of today, for a person to edit. Without
+      --slice, slicing columns are chosen automatically.
   espalier check --init --from eval_config.pbtxt --out gates.toml
-      writes the thresholds of TensorFlow Model Analysis as gates
+      Convert the thresholds of TensorFlow Model Analysis to gates.
   espalier check model/ new.csv --gates gates.toml --html report.html
-      says pass, blocked or undecided, and why, and draws the page of it
+      Print pass, blocked or undecided, with reasons, and write a report.
   espalier check model/ new.csv --train train.csv --gates gates.toml
-      checks the data too: gates on schema, leaks, range, drift, groups
+      Check the data, too: gates on schema, leakage, range, drift, groups.
   espalier check model/ new.csv --gates gates.toml --verify report.html
-      whether the page says what these rows give: exit code 1 where it does not
+      Verify the report: exit code 1 if it does not match these rows.
 
-Exit codes: 0 pass, 1 blocked, 2 wrong use or bad input, 3 undecided, 4 our
-fault.)";
+Exit codes: 0 pass, 1 blocked, 2 usage error or bad input, 3 undecided,
+4 internal error.)";
 
 }  // namespace
 
 void add_check(CLI::App& app) {
   auto run = std::make_shared<CheckRun>();
-  CLI::App* verb =
-      app.add_subcommand("check", "Hold a model, or a file of its scores, against the gates of a release");
-  verb->add_option("model", run->model, "Folder that `espalier train` wrote");
-  verb->add_option("data", run->data,
-                   "CSV, JSON Lines or TFRecord with the label's column; - is standard input");
+  CLI::App* verb = app.add_subcommand("check", "Check a model (or scored rows) against release gates");
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`");
+  verb->add_option("data", run->data, "Labelled rows: CSV, JSON Lines or TFRecord (- for standard input)");
   verb->add_option("--scores", run->scores,
-                   "Instead of a model: a table of rows that some model has scored; - is standard input")
+                   "Check this table of rows that any model has scored, instead of MODEL and DATA (- for "
+                   "standard input)")
       ->option_text("FILE");
-  verb->add_option("--gates", run->gates, "What has to hold, in TOML")->option_text("FILE");
-  CLI::Option* init = verb->add_flag(
-      "--init", run->init, "Write a first file of gates from the numbers at hand, and judge nothing");
+  verb->add_option("--gates", run->gates, "TOML file of the gates to check (docs/gates.md)")
+      ->option_text("FILE");
+  CLI::Option* init = verb->add_flag("--init", run->init,
+                                     "Write a first gates file from the metrics of today, and check nothing");
   verb->add_option("--from", run->from,
-                   "With --init: from an EvalConfig of TensorFlow Model Analysis, text, bytes or JSON")
+                   "With --init: convert the thresholds of an EvalConfig of TensorFlow Model Analysis (text, "
+                   "binary or JSON) to gates")
       ->option_text("FILE")
       ->needs(init);
-  verb->add_option("--baseline", run->baseline,
-                   "The model before, or a table of rows that it has scored, which changes are against")
+  verb->add_option(
+          "--baseline", run->baseline,
+          "Earlier model, or a table of the same rows scored by the earlier model, for gates on changes")
       ->option_text("MODEL|FILE");
   verb->add_option("--train", run->train,
-                   "The training rows: the evaluated rows are held against them, for gates on data")
+                   "Training rows to compare the evaluated rows with, for gates on data")
       ->option_text("FILE");
-  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots,
+                 "Strip a trailing dot from labels: read \"x.\" as \"x\"");
   add_all_rows(*verb, run->all_rows);
-  verb->add_option("--today", run->today, "The date that waivers are held against")
+  verb->add_option("--today", run->today, "Date that decides which waivers have expired")
       ->option_text("DATE [today]");
-  verb->option_defaults()->group("A file of scores");
+  verb->option_defaults()->group("Scored rows");
   run->scored.add(*verb);
   run->scored.add_task(*verb);
-  verb->option_defaults()->group("Slices of the rows");
+  verb->option_defaults()->group("Slices");
   add_where(*verb, run->where);
   run->slicing.add_slices(*verb);
   add_schema(*verb, run->schema);
   verb->add_option("--environment", run->environment,
-                   "With --schema and --train: where the rows are met, one of the schema's environments")
+                   "With --schema and --train: schema environment of the evaluated rows, e.g. SERVING")
       ->option_text("NAME")
       ->needs("--schema", "--train");
   run->intervals.add(*verb);
-  verb->option_defaults()->group("The file");
+  verb->option_defaults()->group("Table format");
   run->table.add(*verb);
-  verb->option_defaults()->group("What is written");
-  CLI::Option* html = verb->add_option("--html", run->html, "A page of the verdict and of every slice");
+  verb->option_defaults()->group("Output");
+  CLI::Option* html =
+      verb->add_option("--html", run->html, "Write an HTML report of the verdict and every slice");
   html->option_text("FILE")->check(a_name());
   verb->add_option("--verify", run->verify,
-                   "Hold a page that --html wrote against what these rows and gates give, and judge nothing")
+                   "Verify that a report written by --html matches these rows and gates, and check no gates")
       ->option_text("FILE")
       ->excludes(html);
-  verb->add_option(
-          "--with-rows", run->with_rows,
-          "With --html or --verify: the N rows that the model gets most wrong stand on the page, which says "
-          "that it holds people's rows")
+  verb->add_option("--with-rows", run->with_rows,
+                   "With --html or --verify: show the N rows with the largest errors in the report, with a "
+                   "notice that it holds personal data")
       ->check(number_from(int64_t{1}, int64_t{1000}))
       ->option_text("N");
-  verb->add_option("--rare", run->rare, "Slices and values of fewer rows are not named on the page")
+  verb->add_option("--rare", run->rare, "Do not name slices and values of fewer than K rows in the report")
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("K [10]");
-  verb->add_option("--junit", run->junit, "The verdict as JUnit XML")->option_text("FILE")->check(a_name());
-  verb->add_option("--prometheus", run->prometheus, "The verdict as Prometheus text")
+  verb->add_option("--junit", run->junit, "Write the verdict as JUnit XML")
       ->option_text("FILE")
       ->check(a_name());
-  verb->add_option("--csv", run->csv, "Every figure of every slice as a table")
+  verb->add_option("--prometheus", run->prometheus, "Write the verdict as Prometheus metrics")
+      ->option_text("FILE")
+      ->check(a_name());
+  verb->add_option("--csv", run->csv, "Write every metric of every slice as CSV")
       ->option_text("FILE")
       ->check(a_name());
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->option_defaults()->group("Where it runs");
+  verb->option_defaults()->group("Execution");
   add_device(*verb, run->device);
   add_threads(*verb);
   verb->footer(kCheckExamples);

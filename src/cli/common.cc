@@ -129,7 +129,7 @@ std::shared_ptr<const Graph> read_program(const std::string& path) {
   }
 }
 
-void Results::add_json(CLI::App& verb) { verb.add_flag("--json", json, "Results as JSON"); }
+void Results::add_json(CLI::App& verb) { verb.add_flag("--json", json, "Write results as JSON"); }
 void Results::add_out(CLI::App& verb) {
   // Before the work, not after it.
   const auto writable = [](const std::string& path) {
@@ -138,7 +138,7 @@ void Results::add_out(CLI::App& verb) {
     if (path == "-" || std::filesystem::is_directory(folder, error)) return std::string();
     return cat("there is no folder ", folder.string());
   };
-  verb.add_option("--out", out, "File for the results; - is standard output")
+  verb.add_option("--out", out, "Write results to this file (- for standard output)")
       ->option_text("FILE [-]")
       ->check(a_name())
       ->check(CLI::Validator(writable, ""));
@@ -299,7 +299,7 @@ CLI::Option* add_seed(CLI::App& verb, uint64_t& seed) {
                       std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
     return fine ? std::string() : cat("a seed is a whole number from 0 on, not ", text);
   };
-  return verb.add_option("--seed", seed, "Decides initial weights and row order")
+  return verb.add_option("--seed", seed, "Random seed for initial weights and row order")
       ->option_text(cat("N [", seed, "]"))
       ->check(CLI::Validator(digits, ""));
 }
@@ -308,15 +308,15 @@ CLI::Option* add_dtype(CLI::App& verb, std::string& dtype, const std::vector<std
   std::string listed;
   for (const std::string& word : words) listed += cat(listed.empty() ? "" : "|", word);
   return verb
-      .add_option("--dtype", dtype,
-                  "What layers compute in; variables stay f32 (mixed_bfloat16, mixed_float16)")
+      .add_option(
+          "--dtype", dtype,
+          "Dtype that layers compute in; variables stay f32 (Keras policies mixed_bfloat16, mixed_float16)")
       ->option_text(cat(listed, " [", dtype, "]"))
       ->check(one_of_words(words));
 }
 
 void add_threads(CLI::App& verb) {
-  verb.add_option_function<int>("--threads", set_threads,
-                                "Threads that compute (results do not depend on it)")
+  verb.add_option_function<int>("--threads", set_threads, "Number of CPU threads (does not change results)")
       ->option_text(cat("N [", threads(), "]"));
 }
 

@@ -193,27 +193,36 @@ void compile_plan(CompileFlags flags) {
 void add_compile(CLI::App& app) {
   auto flags = std::make_shared<CompileFlags>();
   CLI::App* verb = app.add_subcommand(
-      "compile", "Whether a plan's step fits on devices that are not there: what their compiler says");
-  verb->add_option("plan", flags->plan, "A plan, .toml; its step of training is compiled and not run")
+      "compile",
+      "Compile the training step of a plan for absent devices, and check that it fits their memory");
+  verb->add_option("plan", flags->plan, "Plan (.toml) whose training step is compiled, not run")
       ->required()
       ->option_text("PLAN");
-  verb->add_option(
-          "--topology", flags->topology,
-          "The devices in the compiler's words: v5e:2x2, v4:2x2x1, v6e:2x2; of GPUs 1x1x4, with --target")
+  verb->add_option("--topology", flags->topology,
+                   "Device topology, in the terms of the compiler: v5e:2x2, v4:2x2x1, v6e:2x2; for GPUs "
+                   "1x1x4, with --target")
       ->required()
       ->option_text("NAME");
   add_plugins(*verb, flags->plugins);
-  verb->add_option("--target", flags->target,
-                   "What a GPU is, a text of XLA's GpuTargetConfigProto, as it publishes for an H100")
+  verb->add_option(
+          "--target", flags->target,
+          "GPU model, as a text file of GpuTargetConfigProto, which XLA publishes, e.g. for the H100")
       ->option_text("FILE");
-  verb->add_option("--devices", flags->devices, "So many of them; 0: all")
+  verb->add_option("--devices", flags->devices, "Number of devices (0 = all)")
       ->check(number_from(int64_t{0}, 256))
       ->option_text("N [0]");
-  verb->add_option("--memory", flags->memory_gib, "Of each device, in GiB; of TPUs it is known")
+  verb->add_option("--memory", flags->memory_gib,
+                   "Memory of each device, in GiB (default for TPUs: that of the TPU kind)")
       ->check(number_from(0.001, 1e6))
       ->option_text("GIB");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  espalier compile plan.toml --topology v5e:2x2\n"
+      "  espalier compile plan.toml --topology 1x1x4 --target h100.txtpb --memory 80\n"
+      "\n"
+      "Exit codes: 0 the step fits, 1 it does not fit, 2 usage error or bad input.");
   verb->callback([flags] { compile_plan(*flags); });
 }
 

@@ -7,12 +7,12 @@
 namespace espalier::cli {
 
 void MessageResults::add(CLI::App& verb) {
-  CLI::Option* show_flag = verb.add_flag("--show", show, "Print it as a table, beside --out too");
+  CLI::Option* show_flag = verb.add_flag("--show", show, "Print the result as a table, also with --out");
   results.add_json(verb);
   verb.get_option("--json")->excludes(show_flag);
   results.add_out(verb);
   verb.get_option("--out")->description(
-      "File to write it to: .pbtxt is text, .pb binary, .tfrecord a TFRecord; JSON with --json");
+      "Write the result to this file: .pbtxt (text), .pb (binary) or .tfrecord; JSON with --json");
 }
 
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
@@ -32,8 +32,8 @@ void warn_of_no_dates(const Results& results, const CsvTable& table, const std::
 }
 
 void add_data(CLI::App& app) {
-  CLI::App* data =
-      app.add_subcommand("data", "What data is and should be: rows, statistics, schemas, drift, leaks, bias");
+  CLI::App* data = app.add_subcommand(
+      "data", "Inspect and validate data: rows, statistics, schemas, drift, leakage, bias");
   data->require_subcommand(1);
   add_data_check(*data);
   add_data_stats(*data);

@@ -217,38 +217,45 @@ void bias(const BiasRun& run) {
 }
 
 constexpr const char* kBiasExamples =
-    R"(Of each group its share, how often its label is positive, and with --reference
-how that compares with the population. Named are groups too few or too many by
-0.02 and more, cells that are missing in one group more than in another, columns
-that tell the group (area under the ROC curve of 0.7 or more, on rows that were
-not looked at), and crosses of few rows.
+    R"(Prints the share of each group and its rate of positive labels and, with
+--reference, compares shares with the population. Reports groups whose share is
+off by 0.02 or more, columns with more missing cells in one group than in
+another, proxies (columns that predict the group: area under the ROC curve of
+0.7 or more on held-out rows), and combinations of groups with few rows.
 
 Examples:
   espalier data bias people.csv --label income --positive '>50K'
   espalier data bias people.csv --sensitive sex,race --reference census.csv
-      census.csv: column,group,share and a line for each group)";
+      Compare with census.csv, which has the header column,group,share and one
+      line per group.
+
+Exit codes: 0 done, 2 usage error or bad input.)";
 
 }  // namespace
 
 void add_data_bias(CLI::App& data) {
   auto run = std::make_shared<BiasRun>();
-  CLI::App* verb = data.add_subcommand("bias", "Shares of groups, what is missing for whom, proxies");
-  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
+  CLI::App* verb =
+      data.add_subcommand("bias", "Measure shares of groups, missing cells by group, and proxies of groups");
+  verb->add_option("file", run->file, "Table: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->required();
   verb->add_option_function<std::vector<std::string>>(
           "--sensitive",
           [run](const std::vector<std::string>& given) { run->options.columns = comma_separated(given); },
-          "Columns whose values are groups; those that look so are taken where none is named")
+          "Sensitive columns, whose values are groups, comma-separated (default: guessed)")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  CLI::Option* positive = verb->add_option("--positive", run->options.positive,
-                                           "The label that is counted; known of pairs as yes and no");
+  CLI::Option* positive = verb->add_option(
+      "--positive", run->options.positive,
+      "Positive label, whose rate is measured (default: that of a known pair, yes of yes/no)");
   positive->option_text("VALUE");
-  positive->needs(verb->add_option("--label", run->options.label, "The column to learn, or `last`")
+  positive->needs(verb->add_option("--label", run->options.label, "Label column, or `last`")
                       ->option_text("COLUMN")
                       ->transform(a_column()));
-  verb->add_option("--reference", run->reference, "CSV of the population: column, group, share")
+  verb->add_option("--reference", run->reference,
+                   "CSV of the population, with the columns column, group and share")
       ->option_text("FILE");
-  verb->add_option("--min-group", run->options.min_rows, "Crosses of fewer rows are named")
+  verb->add_option("--min-group", run->options.min_rows, "Report combinations of groups below N rows")
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("N [30]");
   run->table.add(*verb);

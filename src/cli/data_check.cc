@@ -171,53 +171,57 @@ void check_tables(const FaultsRun& run) {
 }
 
 constexpr const char* kDataCheckExamples =
-    R"(Asked, in this order: do the new rows have the columns, the forms of cells and
-the values of the training rows, or of a schema; does anything leak; do numbers
-lie beyond all training rows, or dates farther off than these are apart; have the
-columns drifted (of 20 rows or more); are cells missing more often in one group.
-No cell is shown but the names of values that drifted. Where nothing changed, one
-of twenty tables raises an alarm. A schema that is given holds from the first row
-on; without one a value, form or range that is new counts where chance does not
-explain it.
-Exit code 1 where a fault is found, 3 where there is none and too few rows leave a
-question open, or a rule of the schema could be asked of none; columns that are
-not compared are listed with the reason.
+    R"(Checks, in this order: whether newer rows have the columns, cell types and
+values of the training rows (or of --schema); label leakage; numbers out of the
+range of the training rows, and dates beyond that range by more than its length;
+distribution drift of columns (20 rows or more); cells missing more often in one
+group than in another. With --schema, one row that breaks the schema is a fault.
+Without --schema, a new value, type or range is a fault only if chance does not
+explain it. If nothing has changed, about one table in twenty raises a false
+alarm. Columns that are not compared are listed with the reason. No cells are
+printed except the names of values that drifted.
 
 Examples:
   espalier data check train.csv --label income
   espalier data check january.csv february.csv --label late --time placed
-  espalier data check train.csv new.csv --schema schema.pbtxt --environment SERVING)";
+  espalier data check train.csv new.csv --schema schema.pbtxt \
+      --environment SERVING
+
+Exit codes: 0 no fault, 1 a fault was found, 2 usage error or bad input, 3 no
+fault was found, but there are too few rows to decide, or a rule of the schema
+could not be checked on any row.)";
 
 }  // namespace
 
 void add_data_check(CLI::App& data) {
   auto run = std::make_shared<FaultsRun>();
-  CLI::App* verb = data.add_subcommand("check", "All of it at once: faults of a table, and of newer rows");
-  verb->add_option("train", run->train, "Training rows: CSV, JSON Lines or TFRecord; - is standard input")
+  CLI::App* verb = data.add_subcommand("check", "Check a table, and newer rows, for data faults");
+  verb->add_option("train", run->train, "Training rows: CSV, JSON Lines or TFRecord (- for standard input)")
       ->required();
-  verb->add_option("now", run->now, "The rows that it meets");
-  verb->add_option("--label", run->options.label, "The column to learn, or `last`")
+  verb->add_option("now", run->now, "Newer rows (serving data)");
+  verb->add_option("--label", run->options.label, "Label column, or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_option("--time", run->options.time, "The column with the time of a row's prediction")
+  verb->add_option("--time", run->options.time, "Column with the time of each prediction")
       ->option_text("COLUMN")
       ->transform(a_column());
   verb->add_option_function<std::vector<std::string>>(
           "--sensitive",
           [run](const std::vector<std::string>& given) { run->options.groups = comma_separated(given); },
-          "Columns whose values are groups; those that look so are taken where none is named")
+          "Sensitive columns, whose values are groups, comma-separated (default: guessed)")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  verb->add_option(
-          "--schema", run->schema,
-          "What each of the new rows should be, with its comparators and rules; where none is given, "
-          "the training rows say what is usual")
+  verb->add_option("--schema", run->schema,
+                   "Schema that newer rows must fit, with its comparators and rules (default: inferred from "
+                   "the training rows)")
       ->option_text("FILE")
       ->needs("now");
-  verb->add_option("--environment", run->environment, "Where the new rows are met: one of the schema's")
+  verb->add_option("--environment", run->environment, "Schema environment of the newer rows, e.g. SERVING")
       ->option_text("NAME")
       ->needs("--schema");
-  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"")->needs("--label");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots,
+                 "Strip a trailing dot from labels: read \"x.\" as \"x\"")
+      ->needs("--label");
   run->table.add(*verb);
   run->missing.add(*verb);
   run->results.add_json(*verb);

@@ -179,29 +179,34 @@ void drift(const DriftRun& run) {
 }
 
 constexpr const char* kDriftExamples =
-    R"(A column has drifted where chance does not explain the difference (0.05 for all
-columns together, by Holm) and the difference matters: distribution functions
-(Kolmogorov-Smirnov), shares of a value (chi-square) or of missing cells that are
---least apart or more. With many rows trifles are sure, and stay unsaid. Of fewer than
-20 rows nothing is sure: that is undecided, and a column with fewer than 20 values in
-a table, of dates or of names of rows is listed as not compared. The population stability index is over tenths of the first
-table, or over values, the thin ones as one; Wasserstein's distance is in the first
-table's standard deviations. Intervals hold the truth 95 times in 100, those of
-Kolmogorov-Smirnov's and Wasserstein's distance at least; an index of a tenth or a
-value of fewer than five rows has none. Exit code 1 for drift, 3 where nothing
-could be compared.
+    R"(A column has drifted if a difference is significant (0.05 over all columns, with
+Holm's correction) and large: a distance of distribution functions
+(Kolmogorov-Smirnov), or a difference in the share of a value (chi-square) or of
+missing cells, of --least or more. Significant differences below --least are
+only counted. With fewer than 20 rows, the test is undecided. A column is listed
+as not compared if it holds dates or row names, or has fewer than 20 values in a
+table. The population stability index (PSI) is computed over the deciles of the
+earlier table, or over values, with rare values merged. The Wasserstein distance
+is in standard deviations of the earlier table. Intervals are 95% confidence
+intervals (conservative for the Kolmogorov-Smirnov and Wasserstein distances); a
+PSI with fewer than five rows in a decile or value has none.
 
 Example:
-  espalier data drift january.csv february.csv)";
+  espalier data drift january.csv february.csv
+
+Exit codes: 0 no drift, 1 a column has drifted, 2 usage error or bad input, 3 no
+column could be compared.)";
 
 }  // namespace
 
 void add_data_drift(CLI::App& data) {
   auto run = std::make_shared<DriftRun>();
-  CLI::App* verb = data.add_subcommand("drift", "Whether two tables follow one law, column by column");
-  verb->add_option("before", run->before, "CSV, JSON Lines or TFRecord; - is standard input")->required();
-  verb->add_option("now", run->now, "The same, with columns of the same names")->required();
-  verb->add_option("--least", run->least, "Differences of distributions or shares that matter")
+  CLI::App* verb = data.add_subcommand("drift", "Test each column for distribution drift");
+  verb->add_option("before", run->before, "Earlier table: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->required();
+  verb->add_option("now", run->now, "Newer table, with the same column names")->required();
+  verb->add_option("--least", run->least,
+                   "Smallest difference of distributions or shares that counts as drift")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.03]");
   run->table.add(*verb);

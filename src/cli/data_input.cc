@@ -94,14 +94,13 @@ TableFile InputFiles::kept(const std::string& path) {
 
 void StatisticsFlags::add(CLI::App& verb) {
   table.add(verb);
-  verb.add_option("--missing", missing, "Words that mean that a cell is missing")->option_text("WORD,...");
-  verb.add_option("--empty-cell", empty, "Whether a cell without text is missing, or present without value")
+  verb.add_option("--missing", missing, "Words that mean a missing cell, comma-separated")
+      ->option_text("WORD,...");
+  verb.add_option("--empty-cell", empty, "Meaning of an empty cell: missing, or present without a value")
       ->check(one_of_words({"missing", "present"}))
       ->option_text("missing|present [missing]");
-  verb.add_option("--weight", weight, "Column that says how much a row counts")
-      ->option_text("COLUMN")
-      ->transform(a_column());
-  verb.add_flag("--semantic-domains", semantic_domains, "Ask of columns whether their values are times");
+  verb.add_option("--weight", weight, "Sample-weight column")->option_text("COLUMN")->transform(a_column());
+  verb.add_flag("--semantic-domains", semantic_domains, "Detect columns whose values are times");
 }
 
 std::vector<std::string> StatisticsFlags::words() const {

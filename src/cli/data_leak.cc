@@ -130,31 +130,35 @@ void leak(const LeakRun& run) {
 }
 
 constexpr const char* kLeakExamples =
-    R"(Looked for: columns that tell the label by themselves, rows that stand twice or
-differ in one column alone, test rows that are training rows too, dates behind that
-of their row, tests that lie before the training ends. Exit code 1 where a leak is
-found, 3 where there is none and fewer than 20 training rows; notes are worth a
-look. No cell is shown.
+    R"(Finds columns that predict the label by themselves, duplicate rows, rows that
+differ in one column only, test rows that are also training rows, dates later
+than the time of their row, and test rows from before the end of the training
+rows. Notes are no leaks, but worth a look. No cell is printed.
 
 Examples:
   espalier data leak train.csv --label income --test test.csv
-  espalier data leak orders.csv --label late --time placed)";
+  espalier data leak orders.csv --label late --time placed
+
+Exit codes: 0 no leak, 1 a leak was found, 2 usage error or bad input, 3 no leak
+was found, but there are fewer than 20 training rows.)";
 
 }  // namespace
 
 void add_data_leak(CLI::App& data) {
   auto run = std::make_shared<LeakRun>();
-  CLI::App* verb =
-      data.add_subcommand("leak", "Columns that know the label, rows that stand twice, time travel");
-  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
-  verb->add_option("--label", run->options.label, "The column to learn, or `last`")
+  CLI::App* verb = data.add_subcommand("leak", "Find label leakage, duplicate rows, future data");
+  verb->add_option("file", run->file, "Training rows: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->required();
+  verb->add_option("--label", run->options.label, "Label column, or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_option("--test", run->test, "The test rows, with the same columns")->option_text("FILE");
-  verb->add_option("--time", run->options.time, "The column with the time of a row's prediction")
+  verb->add_option("--test", run->test, "Test rows, with the same columns")->option_text("FILE");
+  verb->add_option("--time", run->options.time, "Column with the time of each prediction")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"")->needs("--label");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots,
+                 "Strip a trailing dot from labels: read \"x.\" as \"x\"")
+      ->needs("--label");
   run->table.add(*verb);
   run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);

@@ -138,7 +138,7 @@ void look(const RowsRun& run) {
 
 CLI::App* add(CLI::App& data, const char* name, const char* about, std::shared_ptr<RowsRun> run) {
   CLI::App* verb = data.add_subcommand(name, about);
-  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord, gzip too; - is standard input")
+  verb->add_option("file", run->file, "Table: CSV, JSON Lines or TFRecord, also gzip (- for standard input)")
       ->required();
   verb->callback([run] { look(*run); });
   return verb;
@@ -146,14 +146,14 @@ CLI::App* add(CLI::App& data, const char* name, const char* about, std::shared_p
 void add_rest(CLI::App& verb, RowsRun& run) {
   verb.add_option_function<std::string>(
           "--columns", [&run](const std::string& text) { run.columns = comma_separated({text}); },
-          "The columns that are shown, in this order")
+          "Columns to print, in this order, comma-separated")
       ->option_text("A,B,...");
-  verb.option_defaults()->group("The file");
+  verb.option_defaults()->group("Table format");
   run.table.add(verb);
-  verb.option_defaults()->group("What is shown");
+  verb.option_defaults()->group("Output");
   run.results.add_json(verb);
   run.results.add_out(verb);
-  verb.get_option("--out")->description("CSV file that the rows are written to");
+  verb.get_option("--out")->description("Write the rows to this CSV file (- for standard output)");
 }
 
 }  // namespace
@@ -161,20 +161,20 @@ void add_rest(CLI::App& verb, RowsRun& run) {
 void add_data_rows(CLI::App& data) {
   auto head = std::make_shared<RowsRun>(RowsRun{.verb = "head", .file = {}});
   head->limit = kHead;
-  CLI::App* first = add(data, "head", "The first rows of a table", head);
-  first->add_option("-n,--rows,rows", head->limit, "How many")
+  CLI::App* first = add(data, "head", "Print the first rows of a table", head);
+  first->add_option("-n,--rows,rows", head->limit, "Number of rows")
       ->option_text(cat("[", kHead, "]"))
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*first, *head);
 
   auto rows = std::make_shared<RowsRun>(RowsRun{.verb = "rows", .file = {}});
-  CLI::App* some = add(data, "rows", "The rows of a table for which a condition is true", rows);
+  CLI::App* some = add(data, "rows", "Print the rows of a table for which a condition is true", rows);
   add_where(*some, rows->where);
-  some->add_option("--limit", rows->limit, "The most rows that are shown; all are written with --out")
+  some->add_option("--limit", rows->limit, "Largest number of rows to print; --out writes all rows")
       ->option_text(cat("N [", kShown, "]"))
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*some, *rows);
-  some->option_defaults()->group("The file");
+  some->option_defaults()->group("Table format");
   rows->missing.add_with_schema(*some);
 }
 

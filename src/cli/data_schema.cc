@@ -132,33 +132,35 @@ void add_words(CLI::App& verb, const char* flag, std::vector<std::string>& into,
 
 void add_data_schema(CLI::App& data) {
   auto options = std::make_shared<SchemaOptions>();
-  CLI::App* verb =
-      data.add_subcommand("schema", "What data should be: show, infer from data, or edit a schema");
+  CLI::App* verb = data.add_subcommand("schema", "Show, infer or edit a schema of data");
   verb->add_option("file", options->file,
-                   "A schema, or statistics or a table to infer one from: .pbtxt, .pb, CSV, JSON Lines or "
-                   "TFRecord, gzip too; - reads standard input")
+                   "Schema to show or edit, or statistics or a table to infer a schema from: .pbtxt, .pb, "
+                   "CSV, JSON Lines or TFRecord, also gzip (- for standard input)")
       ->required();
   options->how.add(*verb);
   options->output.add(*verb);
   add_threads(*verb);
   verb->add_option("--most-values", options->infer.most_values,
-                   "A text of at most so many different values has them as its domain")
+                   "Largest number of distinct texts of a column that become its domain")
       ->option_text("N [100]")
       ->check(number_from(int64_t{0}, int64_t{1} << 31))
       ->group("Inference");
-  verb->add_flag("--no-shapes", options->no_shapes, "Give features a number of values, not a shape")
+  verb->add_flag("--no-shapes", options->no_shapes, "Infer value counts of features, not shapes")
       ->group("Inference");
   SchemaEdits& edits = options->edits;
   add_words(*verb, "--set", edits.set, "FEATURE.FIELD=VALUE",
-            "Set a field of a feature, as company.min_domain_mass=0.9 or age.max=99; no value clears it");
-  add_words(*verb, "--allow", edits.allow, "FEATURE=VALUE", "Take a value into the domain of a feature");
-  add_words(*verb, "--environment", edits.environments, "NAME", "Take an environment into the schema");
+            "Set a field of a feature, e.g. company.min_domain_mass=0.9 or age.max=99; an empty value clears "
+            "the field");
+  add_words(*verb, "--allow", edits.allow, "FEATURE=VALUE", "Add a value to the domain of a feature");
+  add_words(*verb, "--environment", edits.environments, "NAME", "Add an environment to the schema");
   add_words(*verb, "--in", edits.in, "ENVIRONMENT:FEATURE", "Expect a feature in an environment");
-  add_words(*verb, "--not-in", edits.not_in, "ENVIRONMENT:FEATURE", "Expect no feature in an environment");
+  add_words(*verb, "--not-in", edits.not_in, "ENVIRONMENT:FEATURE",
+            "Do not expect a feature in an environment");
   add_words(*verb, "--rule", edits.rules, "EXPRESSION",
-            "Ask of every row that this is not false, as 'age >= 0'; docs/expressions.md");
-  add_words(*verb, "--warn-rule", edits.warning_rules, "EXPRESSION", "The same, but only warn of such rows");
-  add_words(*verb, "--drop-rule", edits.dropped_rules, "EXPRESSION", "Ask this no longer");
+            "Add a rule that must not be false for any row, e.g. 'age >= 0'; see docs/expressions.md");
+  add_words(*verb, "--warn-rule", edits.warning_rules, "EXPRESSION",
+            "Add a rule that only warns of rows for which it is false");
+  add_words(*verb, "--drop-rule", edits.dropped_rules, "EXPRESSION", "Remove a rule");
   verb->callback([options] { run_schema(*options); });
 }
 

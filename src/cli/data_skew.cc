@@ -148,38 +148,42 @@ void skew(const SkewRun& run) {
 }
 
 constexpr const char* kAbout =
-    R"(Rows are joined by --id; ids of several rows are counted and not compared. Two
-missing cells are the same, and so are numbers of one value, "1" and "1.0".
-Exit code 1 where a column is not the same, 3 where none could be compared.
+    R"(Rows are joined by --id; ids that several rows share are counted, not compared.
+Two missing cells are equal, and so are two texts of one number, "1" and "1.0".
 
 Example:
-  espalier data skew train.csv served.csv --id customer,day --tolerance 1e-6)";
+  espalier data skew train.csv served.csv --id customer,day --tolerance 1e-6
+
+Exit codes: 0 no column differs, 1 a column differs, 2 usage error or bad input,
+3 no column could be compared.)";
 
 }  // namespace
 
 void add_data_skew(CLI::App& data) {
   auto run = std::make_shared<SkewRun>();
-  CLI::App* verb =
-      data.add_subcommand("skew", "Whether two tables say the same of the same ids, column by column");
-  verb->add_option("first", run->first, "CSV, JSON Lines or TFRecord, as training rows; - is standard input")
+  CLI::App* verb = data.add_subcommand("skew", "Compare two tables row by row, joined by id");
+  verb->add_option("first", run->first,
+                   "First table, e.g. training rows: CSV, JSON Lines or TFRecord (- for standard input)")
       ->required();
-  verb->add_option("second", run->second, "The same ids, as what it is served")->required();
+  verb->add_option("second", run->second, "Second table, with the same ids, e.g. serving rows")->required();
   verb->add_option_function<std::vector<std::string>>(
           "--id", [run](const std::vector<std::string>& given) { run->options.id = comma_separated(given); },
-          "Columns that together name a row, between commas")
+          "Columns that together identify a row, comma-separated")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...")
       ->required();
   verb->add_option_function<std::vector<std::string>>(
           "--ignore",
           [run](const std::vector<std::string>& given) { run->options.ignore = comma_separated(given); },
-          "Columns that may differ, between commas")
+          "Columns not to compare, comma-separated")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  verb->add_option("--tolerance", run->options.tolerance, "Numbers at most so far apart are the same")
+  verb->add_option("--tolerance", run->options.tolerance,
+                   "Largest difference between numbers that count as equal")
       ->check(number_from(0.0, 1e300))
       ->option_text("X [0]");
-  verb->add_option("--least", run->least, "Share of the rows in which a difference matters")
+  verb->add_option("--least", run->least,
+                   "Share of rows that must differ before a column counts as different")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0]");
   run->table.add(*verb);

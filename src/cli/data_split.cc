@@ -88,41 +88,47 @@ void split(const SplitRun& run) {
 constexpr const char* kSplitExamples =
     R"(Examples:
   espalier data split people.csv --label income
-      the test rows are the same share of each class
+      Draw test rows as the same share of each class.
   espalier data split visits.csv --by-group patient
-      all rows of a patient are on one side
+      Keep all rows of a patient on one side of the split.
   espalier data split orders.csv --by-time placed --fraction 0.1
-      the last tenth is for the test; rows of one moment stay together)";
+      Use the last tenth as test rows; rows of one time stay together.
+
+Exit codes: 0 done, 2 usage error or bad input.)";
 
 }  // namespace
 
 void add_data_split(CLI::App& data) {
   auto run = std::make_shared<SplitRun>();
-  CLI::App* verb = data.add_subcommand("split", "Training rows and test rows, by class, group or time");
-  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
+  CLI::App* verb =
+      data.add_subcommand("split", "Split a table into training rows and test rows, by class, group or time");
+  verb->add_option("file", run->file, "Table: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->required();
   verb->add_option("--label", run->label,
-                   "The test rows are the same share of each of its classes; nearly, with --by-group")
+                   "Stratify by this label column: test rows are the same share of each class (nearly so "
+                   "with --by-group)")
       ->option_text("COLUMN")
       ->transform(a_column());
-  CLI::Option* group = verb->add_option("--by-group", run->group, "Rows of one value stay on one side");
+  CLI::Option* group = verb->add_option(
+      "--by-group", run->group, "Keep rows with the same value of this column on one side of the split");
   group->option_text("COLUMN")->transform(a_column());
   verb->add_option("--by-time", run->time,
-                   "The last rows by this column of dates or numbers are the test rows; where the file is in "
-                   "their order, train --split order does so by itself")
+                   "Use the last rows by this column of dates or numbers as test rows. If the file is sorted "
+                   "by time, `train --split order` needs no split file")
       ->option_text("COLUMN")
       ->transform(a_column())
       ->excludes(group);
-  verb->add_option("--fraction", run->fraction, "Share of the rows for the test")
+  verb->add_option("--fraction", run->fraction, "Share of rows that become test rows")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.2]");
-  verb->add_option("--train", run->train, "File of the training rows")
+  verb->add_option("--train", run->train, "File to write the training rows to")
       ->option_text("FILE [train.csv]")
       ->check(a_name());
-  verb->add_option("--test", run->test, "File of the test rows")
+  verb->add_option("--test", run->test, "File to write the test rows to")
       ->option_text("FILE [test.csv]")
       ->check(a_name());
-  verb->add_flag("--replace", run->replace, "Write them even where files of these names are");
-  add_seed(*verb, run->seed)->description("Decides which rows are test rows");
+  verb->add_flag("--replace", run->replace, "Replace existing files");
+  add_seed(*verb, run->seed)->description("Random seed that draws the test rows");
   run->table.add(*verb);
   run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);

@@ -89,28 +89,31 @@ void run_stats(const StatsOptions& options) {
 void add_data_stats(CLI::App& data) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* verb = data.add_subcommand(
-      "stats", "Statistics of tables: counts, missing, means, quantiles, histograms, top values");
+      "stats",
+      "Compute statistics of tables: counts, missing cells, means, quantiles, histograms, top values");
   verb->add_option("file", options->files,
-                   "CSV with equal columns, JSON Lines or TFRecords of tf.Example, gzip too; or sketches, "
-                   "which are merged; or statistics of tensorflow_metadata; - reads standard input")
+                   "Tables with the same columns (CSV, JSON Lines, TFRecord of tf.Example, also gzip), "
+                   "sketches to merge, or statistics of tensorflow_metadata (- for standard input)")
       ->required();
   options->how.add(*verb);
-  verb->add_option("--slice", options->how.slice,
-                   "Column; the rows of each of its values have statistics too")
+  verb->add_option("--slice", options->how.slice, "Compute statistics also per value of this column")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_option("--cross", options->how.cross,
-                   "Columns of numbers; each two have covariance and correlation")
+  verb->add_option(
+          "--cross", options->how.cross,
+          "Compute covariance and correlation of every pair of these numeric columns, comma-separated")
       ->option_text("COLUMN,...|all");
-  verb->add_option("--sketch", options->sketch, "Write a file that can be merged with others by this verb")
+  verb->add_option("--sketch", options->sketch,
+                   "Write a sketch to this file, for merging with other sketches by `data stats`")
       ->option_text("FILE")
       ->check(a_name());
   options->output.add(*verb);
   add_threads(*verb);
   verb->footer(
-      "Cells are read as TFDV reads them, strictly: a column with one text among its\n"
-      "numbers is one of texts, and words like NA are texts unless --missing names\n"
-      "them. `train`, `predict` and `data head` read more kindly, and say so.");
+      "Cells are read strictly, as TensorFlow Data Validation reads them: one text\n"
+      "among the numbers of a column makes it a column of texts, and words such as NA\n"
+      "are texts unless --missing lists them. `train`, `predict` and `data head` read\n"
+      "tables more leniently, and print what they read.");
   verb->callback([options] { run_stats(*options); });
 }
 

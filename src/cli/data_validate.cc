@@ -215,45 +215,54 @@ void run_validate(ValidateOptions options) {
 
 void add_data_validate(CLI::App& data) {
   auto options = std::make_shared<ValidateOptions>();
-  CLI::App* verb =
-      data.add_subcommand("validate",
-                          "Whether data is as its schema says; exits with 1 where it is not, with 3 where a "
-                          "rule could not be asked");
+  CLI::App* verb = data.add_subcommand("validate", "Validate data against a schema");
   verb->add_option("file", options->file,
-                   "A table, or statistics as .pb, .pbtxt or TFRecord, gzip too; - reads standard input")
+                   "Table, or statistics (.pb, .pbtxt or TFRecord), also gzip (- for standard input)")
       ->required();
   options->how.add(*verb);
   add_threads(*verb);
-  verb->add_option("--schema", options->schema, "What the data should be")->option_text("FILE")->required();
-  verb->add_option("--environment", options->environment, "Where the data is used: one of the schema's")
+  verb->add_option("--schema", options->schema, "Schema that the data must fit")
+      ->option_text("FILE")
+      ->required();
+  verb->add_option("--environment", options->environment, "Schema environment of the data, e.g. SERVING")
       ->option_text("NAME");
-  verb->add_option("--previous", options->previous, "The data before or its statistics, for drift")
+  verb->add_option("--previous", options->previous, "Earlier data or its statistics, to test for drift")
       ->option_text("FILE");
-  verb->add_option("--serving", options->serving, "What the model serves or its statistics, for skew")
+  verb->add_option("--serving", options->serving, "Serving data or its statistics, to test for skew")
       ->option_text("FILE");
   verb->add_option("--previous-version", options->version,
-                   "An earlier version of this data or its statistics, for its number of rows")
+                   "Earlier version of this data or its statistics, to compare numbers of rows")
       ->option_text("FILE");
-  verb->add_option("--warn", options->warnings, "Anomalies that are no errors, as SCHEMA_NEW_COLUMN")
+  verb->add_option("--warn", options->warnings,
+                   "Anomaly types to report as warnings, e.g. SCHEMA_NEW_COLUMN; comma-separated")
       ->option_text("TYPE,...")
       ->allow_extra_args(false);
-  CLI::Option* fix = verb->add_option("--apply-fix", options->fix, "Write a new schema that the data fits")
-                         ->option_text("FILE")
-                         ->check(a_name());
-  verb->add_option("--feature", options->features, "Fix this feature alone; once for each")
+  CLI::Option* fix =
+      verb->add_option("--apply-fix", options->fix, "Write a copy of the schema, changed to fit the data")
+          ->option_text("FILE")
+          ->check(a_name());
+  verb->add_option("--feature", options->features, "Change only this feature; repeat for more features")
       ->option_text("NAME")
       ->allow_extra_args(false)
       ->needs(fix);
-  verb->add_option("--reason", options->reason, "Why, kept in the annotations of what is fixed")
+  verb->add_option("--reason", options->reason,
+                   "Reason of the change, kept in the annotations of changed features")
       ->option_text("TEXT")
       ->needs(fix);
   verb->add_option("--rows", options->rows,
-                   "Table whose rows are asked the rules; a first file that is one, else")
+                   "Table to check the rules of the schema on (default: the first file, if it is a table)")
       ->option_text("FILE");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   verb->get_option("--out")->description(
-      "File for the anomalies: .pbtxt, .pb or .tfrecord; JSON with --json");
+      "Write anomalies to this file: .pbtxt, .pb or .tfrecord; JSON with --json");
+  verb->footer(
+      "Examples:\n"
+      "  espalier data validate new.csv --schema schema.pbtxt --environment SERVING\n"
+      "  espalier data validate new.csv --schema schema.pbtxt --apply-fix wider.pbtxt\n"
+      "\n"
+      "Exit codes: 0 the data fits the schema, 1 it does not, 2 usage error or bad\n"
+      "input, 3 a rule of the schema could not be checked on any row.");
   verb->callback([options] { run_validate(*options); });
 }
 

@@ -43,24 +43,29 @@ const std::string& with_options(const DevicePlan& plan) {
 bool DevicePlan::is_cpu() const { return pjrt::plain_name(name) == "cpu"; }
 
 CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins) {
-  return verb.add_option("--plugin", plugins, "A PJRT plugin's file, beside those that are found")
+  return verb.add_option("--plugin", plugins, "PJRT plugin files to load, besides those found by default")
       ->option_text("FILE ...");
 }
 
 CLI::Option* add_device(CLI::App& verb, DevicePlan& flags) {
+  const char* const of_several = verb.get_option_no_throw("--strategy")
+                                     ? "; gpu:0-3 names several devices, for --strategy mirrored"
+                                     : "";
   CLI::Option* const name = verb.add_option("--device", flags.name,
-                                            "Where it runs: cpu, gpu, tpu, another that `espalier devices` "
-                                            "lists, or a plugin's file; gpu:0-3: "
-                                            "several, for --strategy mirrored")
+                                            cat("Device to run on: cpu, gpu, tpu, another name listed by "
+                                                "`espalier devices`, or a plugin file",
+                                                of_several))
                                 ->option_text("NAME [cpu]");
   add_plugins(verb, flags.plugins);
   verb.add_flag("--memory-growth", flags.memory_growth,
-                "Take a GPU's memory as it is needed, not most of it at once");
-  verb.add_option("--memory-fraction", flags.memory_fraction, "The most of a GPU's memory that is taken")
-      ->option_text("SHARE [the plugin's choice]")
+                "Allocate GPU memory as needed, instead of most of it at start");
+  verb.add_option("--memory-fraction", flags.memory_fraction,
+                  "Largest share of GPU memory to allocate, from 0.01 to 1")
+      ->option_text("X [plugin default]")
       ->check(CLI::Range(0.01, 1.0));
   verb.add_option("--matmul-precision", flags.matmul_precision,
-                  "How a device computes products of f32: as f32, with fewer bits, or as fast as it can")
+                  "Precision of f32 matrix products on a device: highest (full f32), high (fewer bits), "
+                  "default (fastest)")
       ->check(one_of_words({"highest", "high", "default"}))
       ->option_text("highest|high|default [highest]");
   return name;

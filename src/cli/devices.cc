@@ -128,16 +128,25 @@ void check_device(const DevicesFlags& flags) {
 
 void add_devices(CLI::App& app) {
   auto flags = std::make_shared<DevicesFlags>();
-  CLI::App* verb = app.add_subcommand("devices", "Where a program could run: this CPU, and PJRT plugins");
+  CLI::App* verb =
+      app.add_subcommand("devices", "List the devices that programs can run on: this CPU and PJRT plugins");
   add_plugins(*verb, flags->plugins);
   verb->add_option("--check", flags->checked.name,
-                   "Train on this device and on the CPU, each step from the CPU's state, and compare")
+                   "Check this device: train on it and on the CPU, starting each step from the state of the "
+                   "CPU, and compare the variables")
       ->option_text("NAME");
-  verb->add_option("--steps", flags->steps, "Of --check: steps of each workload")
+  verb->add_option("--steps", flags->steps, "Number of steps that --check trains each workload")
       ->capture_default_str()
       ->check(number_from(int64_t{1}, 100000));
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  espalier devices\n"
+      "  espalier devices --check gpu --steps 50\n"
+      "\n"
+      "Exit codes: 0 done or pass, 1 --check found a difference, 2 usage error or bad\n"
+      "input.");
   verb->callback([flags, verb] {
     flags->checked.plugins = flags->plugins;
     if (!verb->count("--check")) return list_devices(*flags);

@@ -136,37 +136,38 @@ void examine(DoctorFlags& flags) {
 
 void add_doctor(CLI::App& app) {
   auto flags = std::make_shared<DoctorFlags>();
-  CLI::App* verb = app.add_subcommand("doctor", "Find what is wrong with a machine or a plan of a run");
-  verb->add_option("-n,--ranks", flags->plan.ranks, "How many ranks are planned")
+  CLI::App* verb = app.add_subcommand("doctor", "Diagnose this machine, or a planned run of several ranks");
+  verb->add_option("-n,--ranks", flags->plan.ranks, "Number of ranks planned")
       ->check(number_from(int64_t{1}, 65536))
       ->option_text("N");
   CLI::Option* hosts =
-      verb->add_option("--hosts", flags->hosts, "Where: hosts and how many ranks each has room for")
+      verb->add_option("--hosts", flags->hosts, "Hosts, each with its slots (largest number of ranks)")
           ->option_text("a:2,b:2");
-  verb->add_option("--hostfile", flags->hostfile, "The same in a file: lines \"a slots=2\" or \"a:2\"")
+  verb->add_option("--hostfile", flags->hostfile, "File of hosts, one per line: \"a slots=2\" or \"a:2\"")
       ->excludes(hosts)
       ->option_text("FILE");
-  verb->add_option("--engine", flags->plan.engine, "What ranks would talk through")
+  verb->add_option("--engine", flags->plan.engine, "Communication engine of the planned run")
       ->check(one_of_words({"auto", "shm", "gloo", "mpi"}))
       ->option_text("auto|shm|gloo|mpi [auto]");
   verb->add_option("--interface", flags->plan.interface,
-                   "By which network: its name, or an address of this host")
+                   "Network interface or address of this host to listen on")
       ->option_text("NAME");
-  verb->add_option("--port", flags->plan.port, "Where rank 0 would listen; by itself that of the launcher")
+  verb->add_option("--port", flags->plan.port,
+                   "Port that rank 0 would listen on (default: the port of the launcher)")
       ->check(number_from(int64_t{1}, 65535))
       ->option_text("N");
-  verb->add_option("--compare", flags->compare, "Hold against each other what ranks wrote by --json")
+  verb->add_option("--compare", flags->compare, "Compare reports of several ranks, written by --json")
       ->option_text("FILE ...");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
-  verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
+  verb->add_option("program", flags->program, "Program and its arguments, after \"--\"")
       ->type_name("-- PROGRAM ARGS");
   verb->footer(
-      "Says which launcher's variables this process believes and who disagrees, what\n"
-      "cores, memory, files, networks, engines and versions there are, and whether the\n"
-      "plan fits them. A line for each: OK; WARN, it runs, slower or otherwise than\n"
-      "one may think; WRONG, it does not. The last line starts the run, with what was\n"
-      "wrong put right.\n"
+      "Checks the launcher variables of this process, its cores, memory, files,\n"
+      "networks, engines and versions, and whether the planned run fits them. Prints a\n"
+      "line for each check: OK; WARN (the run works, but slower or not as expected);\n"
+      "WRONG (the run fails). The last line is a command that starts the run with the\n"
+      "errors corrected.\n"
       "\n"
       "Examples:\n"
       "  espalier doctor\n"
@@ -175,7 +176,7 @@ void add_doctor(CLI::App& app) {
       "  srun -n 4 sh -c 'espalier doctor --json --out rank-$SLURM_PROCID.json'\n"
       "  espalier doctor --compare rank-*.json\n"
       "\n"
-      "Exit codes: 0 nothing is wrong, 1 something is, 2 wrong use.\n");
+      "Exit codes: 0 no check is WRONG, 1 a check is WRONG, 2 usage error or bad input.\n");
   verb->callback([flags] { examine(*flags); });
 }
 

@@ -260,8 +260,8 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
             }
             thresholds.assign(all.begin(), all.end());
           },
-          "Of two classes: the probability from which on a row is said to be of the positive one; "
-          "several are compared")
+          "Two classes: predict the positive class at this probability or above; several thresholds, "
+          "comma-separated, are compared")
       ->option_text("X,...");
 }
 
@@ -455,51 +455,56 @@ void check_flags_of_evaluate(const EvaluateRun& run) {
 }
 
 constexpr const char* kEvaluateExamples =
-    R"(Slices are parts of the rows, by the values of columns. Of each its figures are
-shown, and how far apart its groups lie by the usual criteria of fairness, with
-intervals that hold the true figure 19 times in 20.
+    R"(A slice is a group of rows with the same value of a column. For each slice,
+`evaluate` prints its metrics and the gaps between groups by the usual fairness
+criteria, with 95% confidence intervals.
 
 Examples:
   espalier evaluate model/ new.csv
-      how good the model is on rows with labels
+      Print the metrics of a model on labelled rows.
   espalier evaluate model/ new.csv --slice sex,race --cross sex*race
-      and on each group of them
+      Print the metrics of each group, too.
   espalier evaluate --scores scores.csv --label y --score p --slice sex
-      the same of whatever model wrote the column p
+      Evaluate the scores in column p, whatever model wrote them.
   espalier evaluate model/ new.csv --bucket age=25,45,65 --metric recall
-      who is found how often, drawn with intervals
+      Compare the recall of age groups, drawn with intervals.
   espalier evaluate model/ new.csv --slice sex --metric auc --interval bootstrap
-      with intervals from rows drawn again and again, which every figure has
+      Use bootstrap intervals, which exist for every metric.
   espalier evaluate model/ new.csv --worst --flip sex
-      where it is worst, and whose decision changes with the value of sex
+      Find the worst slices, and the decisions that depend on sex.
   espalier evaluate model/ new.csv --baseline model-of-may/ --slice sex
-      what it says otherwise than the model before, and who is the worse for it
+      Find predictions that differ from an earlier model, and groups that got
+      worse.
   espalier evaluate model/ new.csv --where 'age >= 40 and city is not missing'
-      on these rows alone)";
+      Evaluate only these rows.
+
+Exit codes: 0 done, 2 usage error or bad input, 4 internal error.)";
 
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
   auto run = std::make_shared<EvaluateRun>();
-  CLI::App* verb = app.add_subcommand("evaluate", "How good a trained model, or a file of its scores, is");
+  CLI::App* verb = app.add_subcommand("evaluate", "Evaluate a model or scored rows");
   run->verb = verb;
-  verb->add_option("model", run->model, "Folder that `espalier train` wrote");
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`");
   verb->add_option("data", run->data,
-                   "CSV, JSON Lines or TFRecord with the label's column, - is standard input; for a model of "
-                   "images a folder of JPEG and PNG files by class, a folder of IDX files or a CSV of square "
-                   "images, label last");
+                   "Labelled rows: CSV, JSON Lines or TFRecord (- for standard input). For an image model: a "
+                   "folder with one sub-folder of JPEG and PNG files per class, a folder of IDX files, or a "
+                   "CSV of square images with the label last");
   verb->add_option("--scores", run->scores,
-                   "Instead of a model: a table of rows that some model has scored; - is standard input")
+                   "Evaluate this table of rows that any model has scored, instead of MODEL and DATA (- for "
+                   "standard input)")
       ->option_text("FILE");
-  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots,
+                 "Strip a trailing dot from labels: read \"x.\" as \"x\"");
   add_all_rows(*verb, run->all_rows);
   add_thresholds(*verb, run->thresholds);
-  verb->option_defaults()->group("A file of scores");
+  verb->option_defaults()->group("Scored rows");
   run->scored.add(*verb);
   run->scored.add_task(*verb);
-  verb->option_defaults()->group("The model before");
+  verb->option_defaults()->group("Baseline");
   run->baseline.add(*verb);
-  verb->option_defaults()->group("Slices of the rows");
+  verb->option_defaults()->group("Slices");
   add_where(*verb, run->where);
   run->slicing.add(*verb);
   run->given.add(*verb);
@@ -508,12 +513,12 @@ void add_evaluate(CLI::App& app) {
   run->worst.add(*verb);
   run->flips.add(*verb);
   run->individual.add(*verb);
-  verb->option_defaults()->group("The file");
+  verb->option_defaults()->group("Table format");
   run->table.add(*verb);
-  verb->option_defaults()->group("What is shown");
+  verb->option_defaults()->group("Output");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->option_defaults()->group("Where it runs");
+  verb->option_defaults()->group("Execution");
   add_strategy(*verb, run->distribute, &run->device);
   add_device(*verb, run->device);
   add_deterministic(*verb);

@@ -202,9 +202,9 @@ struct Format {
   bool naming = false, batches = false, arguments = false;
 };
 constexpr Format kFormats[] = {
-    {"c", "one C99 file without a library, and its header beside it", export_c, true},
-    {"onnx", "a model that onnxruntime runs, for any number of rows", export_onnx, false, true},
-    {"stablehlo", "a module of StableHLO's own ops that JAX runs", export_stablehlo, false, true, true},
+    {"c", "a C99 file that needs no library, and its header", export_c, true},
+    {"onnx", "a model for onnxruntime", export_onnx, false, true},
+    {"stablehlo", "a module of StableHLO ops, for JAX", export_stablehlo, false, true, true},
 };
 
 void check_options(const ExportRun& run, const Format& format) {
@@ -251,11 +251,11 @@ void export_model(const ExportRun& run) {
 constexpr const char* kExportExamples =
     R"(Examples:
   espalier export model/ --to c --out income.c
-      plain C99 in one file; its comment says how inputs follow from a row
+      Write one C99 file; its comment explains how to encode a row.
   espalier export model/ --to onnx --out model.onnx
   espalier export model/ --to stablehlo --batch 1 --out program.mlir
 
-Exit codes: 0 done, 2 wrong use or bad input.)";
+Exit codes: 0 done, 2 usage error or bad input.)";
 
 }  // namespace
 
@@ -263,23 +263,26 @@ void add_export(CLI::App& app) {
   auto run = std::make_shared<ExportRun>();
   std::string formats;
   for (const Format& format : kFormats)
-    formats += cat(formats.empty() ? "" : "; ", format.name, ": ", format.what);
-  CLI::App* verb = app.add_subcommand("export", "Write a saved model in another format");
+    formats += cat(formats.empty() ? "" : ", ", format.name, " (", format.what, ")");
+  CLI::App* verb = app.add_subcommand("export", "Export a saved model to another format");
   verb->add_option("model", run->model, "Folder of a saved model")->required();
-  verb->add_option("--to", run->format, "The format. " + formats)
+  verb->add_option("--to", run->format, "Format to write: " + formats)
       ->transform([](const std::string& word) { return CLI::detail::to_lower(word); }, "", "")
       ->option_text("FORMAT")
       ->required();
-  verb->add_option("--out", run->out, "The file to write")->option_text("FILE")->check(a_name())->required();
-  verb->add_option("--name", run->name, "c: what the names in the file begin with")
-      ->option_text("NAME [that of --out]");
+  verb->add_option("--out", run->out, "File to write (- for standard output)")
+      ->option_text("FILE")
+      ->check(a_name())
+      ->required();
+  verb->add_option("--name", run->name, "With --to c: prefix of the names in the file")
+      ->option_text("NAME [from --out]");
   verb->add_flag("--caller-scratch", run->caller_scratch,
-                 "c: the caller gives the scratch memory of each call");
-  verb->add_option("--batch", run->batch, "onnx, stablehlo: for this many rows alone")
+                 "With --to c: let the caller pass the scratch memory of each call");
+  verb->add_option("--batch", run->batch, "With --to onnx or stablehlo: fix the number of rows of a call")
       ->check(number_from(int64_t{1}, 1 << 30))
-      ->option_text("N [onnx: any number; stablehlo: 1]");
+      ->option_text("N [onnx: any; stablehlo: 1]");
   verb->add_flag("--weights-as-arguments", run->weights_as_arguments,
-                 "stablehlo: the weights are arguments, not constants");
+                 "With --to stablehlo: make the weights arguments, not constants");
   run->results.add_json(*verb);
   verb->footer(kExportExamples);
   verb->callback([run] { export_model(*run); });

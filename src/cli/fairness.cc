@@ -265,41 +265,44 @@ void choose(const ChooseRun& run) {
 }
 
 constexpr const char* kFairnessExamples =
-    R"(The questions are those of the fairness tree; docs/gates.md says where each answer
-leads. They are asked on standard error, or answered by a file.
+    R"(The questions follow the fairness tree; docs/gates.md shows the metric that each
+answer leads to. They are asked on standard error, or answered by --answers.
 
 Examples:
   espalier fairness choose --slice sex --out gates.toml
-      asks, and writes a gate that keeps the answers
+      Ask the questions, and write a gate that keeps the answers.
   espalier fairness choose --answers answers.toml --data scores.csv --label y \
       --score p --slice sex --out gates.toml
-      says besides what the metric costs where base rates differ)";
+      Report what the metric costs if base rates of the groups differ.
+
+Exit codes: 0 done, 2 usage error or bad input.)";
 
 }  // namespace
 
 void add_fairness(CLI::App& app) {
-  CLI::App* fairness = app.add_subcommand("fairness", "Choose what is fair, and make it a gate");
+  CLI::App* fairness = app.add_subcommand("fairness", "Choose a fairness metric and write it as a gate");
   fairness->require_subcommand(1);
-  CLI::App* verb = fairness->add_subcommand("choose", "From questions to a metric of fairness, and its gate");
+  CLI::App* verb = fairness->add_subcommand(
+      "choose", "Choose a fairness metric by answering questions, and write its gate");
   auto run = std::make_shared<ChooseRun>();
   verb->add_option("--answers", run->answers,
-                   "Answers in TOML, or the gates of another time, which keep them; nothing is asked then")
+                   "TOML file of answers, or an earlier gates file that keeps them; no questions are asked")
       ->option_text("FILE");
   verb->add_option_function<std::string>(
           "--slice", [run](const std::string& text) { run->groups = groups_in(text); },
-          "Columns of the groups, a gate for each")
+          "Sensitive columns, comma-separated: one gate per column")
       ->option_text("COLUMN,...");
-  verb->add_option("--max", run->max, "How far the groups may lie apart")
+  verb->add_option("--max", run->max, "Largest gap allowed between groups")
       ->check(number_from(0.0, 1.0))
-      ->option_text("SHARE [0.1]");
+      ->option_text("X [0.1]");
   CLI::Option* data = verb->add_option("--data", run->data,
-                                       "Table of rows whose base rates are looked at; - is standard input");
+                                       "Table of rows whose base rates are compared (- for standard input)");
   data->option_text("FILE");
-  verb->option_defaults()->group("The rows of --data");
+  verb->option_defaults()->group("Columns of --data");
   run->scored.add(*verb);
-  verb->option_defaults()->group("The file");
+  verb->option_defaults()->group("Table format");
   run->table.add(*verb);
-  verb->option_defaults()->group("What is written");
+  verb->option_defaults()->group("Output");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kFairnessExamples);

@@ -72,8 +72,8 @@ Json names_of(const GivenGap& gap, size_t low, size_t high) {
 void GivenFlags::add(CLI::App& verb) {
   verb.add_option_function<std::vector<std::string>>(
           "--given", [this](const std::vector<std::string>& given) { columns = comma_separated(given); },
-          "Columns that may rightly make a difference: slices are compared in how often they are selected "
-          "among rows alike in these too, and with equal shares of each")
+          "Columns that may legitimately explain a difference: compare the selection rates of slices among "
+          "rows with equal values in these columns, and weighted to equal shares")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
 }

@@ -102,23 +102,22 @@ void graph(const GraphOptions& options) {
 
 void add_graph(CLI::App& app) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App* verb = app.add_subcommand("graph", "Show a StableHLO program as it is understood");
+  CLI::App* verb = app.add_subcommand("graph", "Print a StableHLO program, or the training step of a plan");
   options->verb = verb;
   verb->add_option("program", options->program,
-                   "A module in generic form; - reads standard input. Or a plan, .toml: "
-                   "the step of training that it begins with, which is not run")
+                   "StableHLO module in generic form (- for standard input), or a plan (.toml), whose first "
+                   "training step is traced and not run")
       ->required();
-  verb->add_option(
-          "--after", options->after,
-          "As it is after this pass: fold, simplify, swap_dot, cse, dce. A step of training, too, "
-          "after trace (the forward pass), add_gradients, widen_gradients, strategy (of several devices), "
-          "fold_observations, update, check_numerics, keep_results")
+  verb->add_option("--after", options->after,
+                   "Print the program after this pass: fold, simplify, swap_dot, cse or dce; for a plan also "
+                   "trace (the forward pass), add_gradients, widen_gradients, strategy (several devices), "
+                   "fold_observations, update, check_numerics or keep_results")
       ->option_text("NAME");
   add_strategy(*verb, options->distribute);
-  CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print it for Graphviz");
-  verb->add_flag("--text", options->text, "Print it as StableHLO, every constant whole")->excludes(dot);
+  CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print the graph in the DOT language of Graphviz");
+  verb->add_flag("--text", options->text, "Print StableHLO text with every constant in full")->excludes(dot);
   verb->add_flag("--inline-composites", options->primitives,
-                 "First replace composites by StableHLO's own ops");
+                 "Replace composites by StableHLO ops before printing");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   verb->callback([options] { graph(*options); });

@@ -1,5 +1,7 @@
 #include "cli/help.h"
 
+#include <cctype>
+#include <iterator>
 #include <sstream>
 
 #include "cli/verb_test.h"
@@ -7,17 +9,79 @@
 namespace espalier::cli {
 namespace {
 
-TEST(Help, OfEveryVerbFitsInAPage) {
+// Of a text that explains: begins with a capital, and with a noun or a verb; does not end in the air.
+std::vector<std::string> faults_of_text(const std::string& text) {
+  std::vector<std::string> out;
+  if (text.empty()) return {"is empty"};
+  if (!std::isupper(static_cast<unsigned char>(text[0]))) out.push_back("begins with no capital");
+  const std::string first = text.substr(0, text.find_first_of(" :,;"));
+  const std::string last = text.substr(text.find_last_of(' ') + 1);
+  for (const char* word :
+       {"Of", "What", "Where", "Whether", "How", "Which", "Why", "So", "That", "Between"}) {
+    if (first == word) out.push_back(cat("begins with \"", word, "\""));
+  }
+  for (const char* word :
+       {"it", "them", "those", "one", "ones", "others", "so", "too", "else", "either", "of"}) {
+    if (last == word) out.push_back(cat("ends with \"", word, "\""));
+  }
+  if (std::string_view(".,;:?").find(text.back()) != std::string_view::npos)
+    out.push_back(cat("ends with \"", text.substr(text.size() - 1), "\""));
+  return out;
+}
+
+// What is wrong with the help of a verb and of its parts; `before`: the words before its name. Counts the
+// pages.
+std::vector<std::string> faults_of(const CLI::App& verb, const std::string& before, int& pages) {
+  std::vector<std::string> out;
+  const std::string name = cat(before, " ", verb.get_name());
+  const auto take = [&](const std::string& of, const std::string& text) {
+    for (const std::string& fault : faults_of_text(text)) out.push_back(cat(name, " ", of, ": ", fault));
+  };
+  ++pages;
+  std::istringstream lines(verb.help(before));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() > kHelpColumns) out.push_back(cat(name, ": too wide: ", line));
+  }
+  take("itself", verb.get_description());
+  for (const CLI::Option* option : verb.get_options()) take(option->get_name(), option->get_description());
+  for (const CLI::App* part : verb.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const std::string& fault : faults_of(*part, name, pages)) out.push_back(fault);
+  }
+  return out;
+}
+
+TEST(Help, OfEveryVerbFitsInAPageAndExplainsEachFlag) {
+  int pages = 0;
   for (const Verb& verb : kVerbs) {
     CLI::App app("what it is", "espalier");
     app.formatter(help_formatter());
     verb.add(app);
     ASSERT_EQ(app.get_subcommands({}).size(), 1u);
     EXPECT_EQ(app.get_subcommands({})[0]->get_name(), verb.name);
-    const std::string help = app.get_subcommands({})[0]->help();
-    std::istringstream lines(help);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kHelpColumns) << line;
+    EXPECT_EQ(faults_of(*app.get_subcommands({})[0], "espalier", pages), std::vector<std::string>());
   }
+  EXPECT_GT(pages, static_cast<int>(std::size(kVerbs)) + 11) << "with those of data, cache and fairness";
+}
+
+TEST(Help, FaultsThatArePlantedAreFound) {
+  CLI::App app("Plant faults", "plant");
+  app.formatter(help_formatter());
+  CLI::App* part = app.add_subcommand("part", "what it is");
+  bool given = false;
+  part->add_flag("--so-many", given, "So many of them");
+  part->add_flag("--none", given, "");
+  part->add_flag("--open", given, "Number of ranks,");
+  part->add_flag("--good", given, "Number of ranks (0 = all)");
+  part->footer(std::string(kHelpColumns, 'x') + "\n" + std::string(kHelpColumns + 1, 'y'));
+  int pages = 0;
+  EXPECT_EQ(faults_of(app, "espalier", pages),
+            (std::vector<std::string>{
+                cat("espalier plant part: too wide: ", std::string(kHelpColumns + 1, 'y')),
+                "espalier plant part itself: begins with no capital",
+                "espalier plant part --so-many: begins with \"So\"",
+                "espalier plant part --so-many: ends with \"them\"", "espalier plant part --none: is empty",
+                "espalier plant part --open: ends with \",\""}));
+  EXPECT_EQ(pages, 2);
 }
 
 TEST(Help, OfTheCommandFitsInAPage) {
@@ -31,8 +95,8 @@ TEST(Help, OfTheCommandFitsInAPage) {
 
 TEST(Help, OfTrainSaysWhatAPlanIs) {
   const std::string help = call_command("train --help").output;
-  for (const char* part : {"PLAN", "flags beside it count more", "relative to its folder", "--write-plan",
-                           "Examples:", "Exit codes:", "The data:", "--label COLUMN"}) {
+  for (const char* part : {"PLAN", "Flags override the plan", "relative to the folder of the plan",
+                           "--write-plan", "Examples:", "Exit codes:", "Data:", "--label COLUMN"}) {
     // Wherever lines break.
     std::string words, all;
     for (std::istringstream in(help); in >> words;) all += words + " ";

@@ -107,15 +107,15 @@ void import_model(const ImportRun& run) {
 
 void add_import(CLI::App& app) {
   auto run = std::make_shared<ImportRun>();
-  CLI::App* verb = app.add_subcommand("import", "Make a saved model of an ONNX file that others wrote");
-  verb->add_option("file", run->file, "ONNX, operator sets 11 to 28")->required();
-  verb->add_option("--out", run->out, "Folder for the model")
+  CLI::App* verb = app.add_subcommand("import", "Import an ONNX model as a saved model");
+  verb->add_option("file", run->file, "ONNX file, operator sets 11 to 28")->required();
+  verb->add_option("--out", run->out, "Folder to save the model in")
       ->option_text("FOLDER")
       ->check(a_name())
       ->required();
   verb->add_option(
           "--size", run->sizes,
-          "Of a symbol in the inputs' shapes: 1 when not told, any for the batch, which is fixed when told")
+          "Size of a symbolic dimension of the inputs (default: 1; batch dimension: any size unless set)")
       ->option_text("NAME=N");
   run->results.add_json(*verb);
   verb->callback([run] { import_model(*run); });

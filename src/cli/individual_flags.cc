@@ -38,11 +38,11 @@ std::vector<std::string> IndividualFlags::words() const {
 }
 
 void IndividualFlags::add(CLI::App& verb) {
-  CLI::Option* individual =
-      verb.add_flag("--individual", on,
-                    "Whether rows that are alike are decided alike, and how evenly benefits are spread");
+  CLI::Option* individual = verb.add_flag("--individual", on,
+                                          "Measure individual fairness: how often similar rows get the same "
+                                          "decision, and how evenly benefits are spread");
   verb.add_option("--neighbours", neighbours,
-                  "How many nearest rows a row is held against, itself one of them")
+                  "Number of nearest rows that --individual compares, the row itself included")
       ->option_text("K [5]")
       ->check(number_from(int64_t{1}, int64_t{1000}))
       ->needs(individual);

@@ -165,12 +165,12 @@ void add_info(CLI::App& app) {
     std::vector<std::string> names;
     Results results;
   };
-  CLI::App* verb = app.add_subcommand("info", "What this build can do, and what a model is");
+  CLI::App* verb =
+      app.add_subcommand("info", "Show the ops and instruction set of this build, or describe a saved model");
   auto options = std::make_shared<Options>();
-  verb->add_flag("--ops", options->ops, "Every op: dtypes, gradient, batching, meaning");
-  verb->add_option(
-          "names", options->names,
-          "Ops to say all about: meaning, constraints (c1, c2, ...), dtypes; or the folder of a model")
+  verb->add_flag("--ops", options->ops, "List every op: dtypes, gradient, batching, meaning");
+  verb->add_option("names", options->names,
+                   "Ops to describe (meaning, constraints c1, c2, ..., dtypes), or a model folder")
       ->option_text("NAME ...");
   options->results.add_json(*verb);
   options->results.add_out(*verb);

@@ -5,16 +5,16 @@
 namespace espalier::cli {
 
 void IntervalFlags::add(CLI::App& verb) {
-  verb.add_option(
-          "--interval", method,
-          "How intervals are found: closed forms (Wilson, Newcombe, DeLong, linearisation), or by a Poisson "
-          "bootstrap, or a jackknife of 20 buckets, as in TFMA")
+  verb.add_option("--interval", method,
+                  "Method of 95% intervals: wilson (closed forms: Wilson, Newcombe, DeLong, linearisation), "
+                  "bootstrap (Poisson), or jackknife (20 buckets, as in TFMA)")
       ->check(one_of_words({"wilson", "bootstrap", "jackknife"}))
       ->option_text("wilson|bootstrap|jackknife [wilson]");
-  verb.add_option("--replicates", replicates, "How often the bootstrap draws the rows again")
+  verb.add_option("--replicates", replicates, "Number of bootstrap replicates")
       ->check(number_from(int64_t{2}, int64_t{100000}))
       ->option_text("N [200]");
-  add_seed(verb, seed)->description("Decides what is drawn by chance: replicates, buckets, permutations");
+  add_seed(verb, seed)
+      ->description("Random seed for bootstrap replicates, jackknife buckets and permutations");
 }
 
 std::vector<std::string> IntervalFlags::words() const {

@@ -205,27 +205,29 @@ void launch_program(LaunchFlags& flags) {
 }
 
 constexpr const char* kLaunchExamples =
-    "Each of the N processes finds its place in its environment: ESPALIER_RANK,\n"
-    "ESPALIER_WORLD, ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD, ESPALIER_JOB,\n"
-    "ESPALIER_RESTART, and what else the library needs to join the others.\n"
-    "Rank 0 has standard input. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP go to\n"
-    "all. When a rank dies, fails, leaves early, is silent for 5 s or does not go on,\n"
-    "one sentence says which and what it was doing, the others are ended, and its\n"
-    "last lines are shown. No rank outlives the launcher. With --engine mpi ranks get\n"
-    "SIGUSR1 for the first SIGINT or SIGTERM, and are ended by the second.\n"
+    "Each rank is a process that finds its place in environment variables:\n"
+    "ESPALIER_RANK, ESPALIER_WORLD, ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD,\n"
+    "ESPALIER_JOB, ESPALIER_RESTART, and others that the library needs to join. Rank\n"
+    "0 reads standard input. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP are\n"
+    "forwarded to all ranks. If a rank dies, fails, leaves early, is silent for 5 s\n"
+    "or makes no progress, the launcher prints one sentence that names the rank and\n"
+    "its last action, ends the other ranks, and prints the last lines of the failed\n"
+    "rank. No rank outlives the launcher. With --engine mpi, the first SIGINT or\n"
+    "SIGTERM is sent to ranks as SIGUSR1, and the second ends them.\n"
     "\n"
-    "With --hosts the launcher starts this program on each host, by COMMAND. It has\n"
-    "to be there under the same path, as the folder and the program. The folder is\n"
-    "this one, the environment the host's with this one's ESPALIER_*, PATH,\n"
-    "LD_LIBRARY_PATH, LANG, LC_*, TZ, threads (OMP_* and the like), settings of\n"
-    "devices and sanitizers, and what --env names. Nobody has standard input.\n"
-    "Whatever ends the launcher or COMMAND ends the ranks.\n"
+    "With --hosts, the launcher starts an agent on each host by the --agent command.\n"
+    "This program, the working folder and PROGRAM must exist under the same paths on\n"
+    "each host. Ranks there get the environment of their host, and from here:\n"
+    "ESPALIER_*, PATH, LD_LIBRARY_PATH, LANG, LC_*, TZ, thread settings (OMP_* and\n"
+    "similar), settings of devices and sanitizers, and the variables of --env. No\n"
+    "rank reads standard input. If the launcher or the --agent command ends, the\n"
+    "ranks are ended, too.\n"
     "\n"
-    "Faults to try with --chaos, at the begin of a step, on the first start alone:\n"
-    "  kill:2@step40     rank 2 ends by signal 9\n"
-    "  stop:1@step60:5s  rank 1 stops for 5 s\n"
-    "  throw:0@step9     rank 0 raises an error\n"
-    "  exit:3@step2      rank 3 ends as if it were done\n"
+    "Faults for --chaos, injected at the beginning of a step in the first start only:\n"
+    "  kill:2@step40     kill rank 2 with signal 9\n"
+    "  stop:1@step60:5s  stop rank 1 for 5 s\n"
+    "  throw:0@step9     raise an error in rank 0\n"
+    "  exit:3@step2      exit rank 3 with status 0\n"
     "\n"
     "Examples:\n"
     "  espalier launch -n 4 -- espalier train plan.toml --strategy multiworker\n"
@@ -233,56 +235,61 @@ constexpr const char* kLaunchExamples =
     "  espalier launch --hosts a:2,b:2 --env DATA_TOKEN -- ./my_program\n"
     "  espalier launch -n 4 --restarts 3 --chaos kill:2@step40 -- ./my_program\n"
     "\n"
-    "Exit codes: 0 all ranks ended with 0; 42 all have saved and gone because they\n"
-    "were told to (SIGTERM, SIGUSR1); 43 the run was given up, for the reason said;\n"
-    "2 wrong use, or bad input that all ranks refuse alike; otherwise that of the\n"
-    "rank which failed first, 128 + N where signal N ended it. With --engine mpi a run\n"
-    "that is given up has that code, too, where mpirun knows of the failure first.\n";
+    "Exit codes: 0 all ranks exited with 0; 2 usage error, or bad input that all\n"
+    "ranks refuse; 42 all ranks saved and exited after SIGTERM or SIGUSR1; 43 the run\n"
+    "was given up, for the printed reason; otherwise the code of the first rank to\n"
+    "fail (128 + N if signal N ended it). With --engine mpi, a run that is given up\n"
+    "has that code, too, if mpirun notices the failure first.\n";
 
 }  // namespace
 
 void add_launch(CLI::App& app) {
   auto flags = std::make_shared<LaunchFlags>();
-  CLI::App* verb = app.add_subcommand("launch", "Run a program as several ranks, on this host or several");
+  CLI::App* verb =
+      app.add_subcommand("launch", "Run a program as several ranks, on this host or on several hosts");
   flags->launch.ranks = 0;
-  verb->add_option("-n,--ranks", flags->launch.ranks, "How many; with hosts at most all of theirs")
+  verb->add_option("-n,--ranks", flags->launch.ranks,
+                   "Number of ranks (with --hosts: at most the sum of slots)")
       ->check(number_from(int64_t{1}, LaunchOptions::kMostRanks));
-  CLI::Option* hosts =
-      verb->add_option("--hosts", flags->hosts, "Where, and how many on each: a:2,b:2")->type_name("LIST");
-  verb->add_option("--hostfile", flags->hostfile, "The same, a host a line: \"a slots=2\" or a:2")
+  CLI::Option* hosts = verb->add_option("--hosts", flags->hosts,
+                                        "Hosts, each with its slots (largest number of ranks), e.g. a:2,b:2")
+                           ->type_name("LIST");
+  verb->add_option("--hostfile", flags->hostfile, "File of hosts, one per line: \"a slots=2\" or a:2")
       ->type_name("FILE")
       ->excludes(hosts);
-  verb->add_option("--agent", flags->launch.agent, "What starts a program on {host}")
+  verb->add_option("--agent", flags->launch.agent, "Remote-shell command that starts a program on {host}")
       ->type_name("COMMAND")
       ->capture_default_str();
   verb->add_option("--interface", flags->launch.interface,
-                   "Of this host, to other hosts: eth0, or an address; by default what leads to them")
+                   "Network interface (eth0) or address of this host to listen on (default: the one that "
+                   "routes to the hosts)")
       ->type_name("NAME");
-  verb->add_option(
-          "--env", flags->variables,
-          "A variable for all ranks, as it is here or with a value; again for each. Ranks of this host "
-          "have all of this one's by themselves")
+  verb->add_option("--env", flags->variables,
+                   "Environment variable to pass to all ranks, with its value here or a new value; repeat "
+                   "for more. Ranks on this host inherit the whole environment")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
-  verb->add_flag("--prefix", flags->launch.prefix, "\"[rank 3] \" before each line of output");
-  CLI::Option* engine =
-      verb->add_option("--engine", flags->engine,
-                       "shm, the memory of one host; gloo or mpi between hosts; auto: shm on one, else gloo")
-          ->capture_default_str()
-          ->check(one_of_words({"auto", "shm", "gloo", "mpi"}));
-  verb->add_option("--restarts", flags->launch.restarts, "Start all again after a failure, so often")
+  verb->add_flag("--prefix", flags->launch.prefix,
+                 "Prefix each line of output with its rank, e.g. \"[rank 3] \"");
+  CLI::Option* engine = verb->add_option("--engine", flags->engine,
+                                         "Communication engine: shm (shared memory of one host), gloo or mpi "
+                                         "(between hosts); auto = shm on one host, else gloo")
+                            ->capture_default_str()
+                            ->check(one_of_words({"auto", "shm", "gloo", "mpi"}));
+  verb->add_option("--restarts", flags->launch.restarts, "Number of restarts of all ranks after a failure")
       ->capture_default_str()
       ->check(number_from(int64_t{0}, 1000));
-  verb->add_option("--stall-after", flags->stall_after, "Give up when a rank does not go on for so long")
+  verb->add_option("--stall-after", flags->stall_after,
+                   "Give up when a rank makes no progress for this time, in seconds")
       ->type_name("TIME")
       ->capture_default_str();
-  verb->add_option("--chaos", flags->launch.chaos, "Faults to try, between commas (below)")
+  verb->add_option("--chaos", flags->launch.chaos, "Faults to inject, comma-separated (see below)")
       ->type_name("SPEC");
   verb->add_option("--record", flags->record,
-                   "Write how it ended as JSON: the verdict, and the last 64 collectives of each rank; a run "
-                   "that is given up is kept in ~/.local/state/espalier/runs, too, the newest 20")
+                   "Write a JSON record of the run: the verdict and the last 64 collectives of each rank. "
+                   "The newest 20 failed runs are also kept in ~/.local/state/espalier/runs")
       ->type_name("FILE");
-  verb->add_option("program", flags->program, "The program and its arguments, behind \"--\"")
+  verb->add_option("program", flags->program, "Program and its arguments, after \"--\"")
       ->type_name("-- PROGRAM ARGS");
   verb->footer(kLaunchExamples);
   verb->callback([flags, engine] {

@@ -172,21 +172,24 @@ void lineage(const LineageRun& run) {
 }
 
 constexpr const char* kLineageExamples =
-    R"(Files are told by their content, SHA-256, not by their name.
+    R"(Files are identified by the SHA-256 hash of their content, not by their name;
+for a folder of images the names count, too.
 
 Example:
   espalier lineage model/ --verify
-      exit code 1 when a file holds other bytes than it did when the model
-      was trained on it, 3 when one cannot be found; of a folder of images
-      names count, too)";
+      Verify that the training files are unchanged.
+
+Exit codes: 0 done or unchanged, 1 a file has changed since training, 2 usage
+error or bad input, 3 a file was not found.)";
 
 }  // namespace
 
 void add_lineage(CLI::App& app) {
   auto run = std::make_shared<LineageRun>();
-  CLI::App* verb = app.add_subcommand("lineage", "What a model was made of: files, licence, origin, rows");
-  verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
-  verb->add_flag("--verify", run->verify, "Hold the files against what they were");
+  CLI::App* verb =
+      app.add_subcommand("lineage", "Show what a model was trained on: files, licence, origin, rows");
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")->required();
+  verb->add_flag("--verify", run->verify, "Verify that the training files are unchanged");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kLineageExamples);

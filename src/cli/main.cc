@@ -22,12 +22,19 @@ void add_verbs(CLI::App& app, std::string_view first) {
 }  // namespace espalier::cli
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains machine-learning models and carries them from raw data to a release.", "espalier");
+  CLI::App app("Train, evaluate and check machine-learning models, from raw data to a release", "espalier");
   app.formatter(espalier::cli::help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", espalier::cat("espalier ", espalier::kVersion));
-  app.set_help_all_flag("--help-all", "Help of every verb");
+  app.set_help_all_flag("--help-all", "Print the help of every verb");
   espalier::cli::set_program(argv[0], {argv + 1, argv + argc});
-  return espalier::cli::call(app, argc, argv,
-                             [&] { espalier::cli::add_verbs(app, argc > 1 ? argv[1] : ""); });
+  return espalier::cli::call(app, argc, argv, [&] {
+    espalier::cli::add_verbs(app, argc > 1 ? argv[1] : "");
+    // After the verbs, which would inherit it.
+    app.footer(
+        "`espalier VERB --help` explains a verb.\n"
+        "\n"
+        "Exit codes: 0 done or pass, 1 a check said no, 2 usage error or bad input,\n"
+        "3 undecided, 4 internal error. `launch` exits with the code of its program.");
+  });
 }

@@ -13,19 +13,21 @@ namespace espalier::cli {
 void MissingFlag::add(CLI::App& verb) {
   verb.add_option_function<std::vector<std::string>>(
           "--missing", [this](const std::vector<std::string>& given) { more = comma_separated(given); },
-          "More words for cells that hold no value, besides ?, NA, null ...")
+          "More words that mean a missing cell, besides ?, NA, null, ...; comma-separated")
       ->allow_extra_args(false)
       ->option_text("WORD,...");
   verb.add_option_function<std::vector<std::string>>(
           "--not-missing", [this](const std::vector<std::string>& given) { fewer = comma_separated(given); },
-          "Of these words some that are values, as NA of countries; those that a schema lists are anyway")
+          "Words that are values, not missing cells, e.g. NA for Namibia; words in a domain of the schema "
+          "always are values")
       ->allow_extra_args(false)
       ->option_text("WORD,...");
 }
 
 void MissingFlag::add_with_schema(CLI::App& verb) {
   add(verb);
-  verb.add_option("--schema", schema, "Words that a domain of this schema lists are values in its columns")
+  verb.add_option("--schema", schema,
+                  "Schema whose domains list values: such words are never read as missing cells")
       ->option_text("FILE");
 }
 

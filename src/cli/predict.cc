@@ -241,41 +241,40 @@ constexpr const char* kPredictExamples =
     R"(Examples:
   espalier predict model/ new.csv --out said.csv
   espalier predict model/ new.csv --id customer --all
-      a key of each row, and the probability of every class
+      Write the key of each row and the probability of every class.
   espalier predict model/ - < new.csv
   espalier predict seen/ new.jpg holidays/
-      of each image its file, the class and its probability
+      Write the file of each image, its class and the class's probability.
   espalier launch -n 4 -- espalier predict model/ new.csv --strategy multiworker
-      the same, by four processes
+      Predict in four processes, with the same results.
 
-Exit codes: 0 done, 2 wrong use or bad input, an image among others that
-cannot be read.)";
+Exit codes: 0 done, 2 usage error or bad input, such as an unreadable image.)";
 
 }  // namespace
 
 void add_predict(CLI::App& app) {
   auto run = std::make_shared<PredictRun>();
-  CLI::App* verb =
-      app.add_subcommand("predict", "What a trained model says of the rows of a table, or of images");
+  CLI::App* verb = app.add_subcommand("predict", "Predict table rows or images");
   run->verb = verb;
-  verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")->required();
   verb->add_option("data", run->inputs,
-                   "CSV, JSON Lines or TFRecord with the columns of the training data, raw, - is standard "
-                   "input; for a model of images JPEG and PNG files, folders of them, or a folder of IDX "
-                   "files or a CSV of square images, label last")
+                   "Raw rows with the columns of the training data: CSV, JSON Lines or TFRecord (- for "
+                   "standard input). For an image model: JPEG and PNG files, folders of them, a folder of "
+                   "IDX files, or a CSV of square images with the label last")
       ->required()
       ->option_text("DATA ...");
-  verb->add_flag("--all", run->all, "The probability of every class, not only of the likeliest");
+  verb->add_flag("--all", run->all, "Write the probability of every class, not only the highest probability");
   verb->add_flag(
       "--mark", run->mark,
-      "A column \"outside\": what of each row lies outside of what training saw, its columns (their "
-      "range, a category never met, what cannot be read) and the label where its prediction is cut");
+      "Add a column \"outside\" that lists, for each row, the columns outside of the training data (numbers "
+      "out of range, unseen categories, unreadable cells), and the label if its prediction is clipped");
   run->results.add_json(*verb);
-  CLI::Option* keep = verb->add_flag("--keep", run->keep, "Each row's own cells before its prediction");
+  CLI::Option* keep =
+      verb->add_flag("--keep", run->keep, "Write the cells of each row before its prediction");
   keep->excludes("--json");
   verb->add_option_function<std::vector<std::string>>(
           "--id", [run](const std::vector<std::string>& given) { run->id = comma_separated(given); },
-          "Of each row's own cells those of these columns, between commas")
+          "Write the cells of these columns before the prediction, comma-separated")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...")
       ->excludes(keep)

@@ -82,7 +82,7 @@ std::optional<ImageSource> read_image_source(const LoadedModel& model, const std
 
 void add_all_rows(CLI::App& verb, bool& all) {
   verb.add_flag("--all-rows", all,
-                "Of the file that the model was trained on all rows, not its test rows alone");
+                "Use all rows of the file that the model was trained on, not only its test rows");
 }
 
 namespace {

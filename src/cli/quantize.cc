@@ -189,32 +189,34 @@ void quantize_model(const QuantizeRun& run) {
 constexpr const char* kQuantizeExamples =
     R"(Examples:
   espalier quantize model/ --calibrate people.csv --out model8
-      says what accuracy it costs, where the rows have labels
+      Quantize, and print the loss of accuracy if the rows have labels.
   espalier export model8 --to c --out income8.c
 
-Exit codes: 0 done, 2 wrong use or bad input.)";
+Exit codes: 0 done, 2 usage error or bad input.)";
 
 }  // namespace
 
 void add_quantize(CLI::App& app) {
   auto run = std::make_shared<QuantizeRun>();
-  CLI::App* verb = app.add_subcommand("quantize", "Put the weights of a saved model into 8-bit integers");
+  CLI::App* verb = app.add_subcommand("quantize", "Quantize the weights of a saved model to 8-bit integers");
   run->verb = verb;
-  verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")->required();
   verb->add_option("--calibrate", run->calibrate,
-                   "Rows like those to come, some hundreds: a table, or images as the model was trained on, "
-                   "in folders by class; "
-                   "the ranges of activations are taken on them, and with labels what accuracy it costs")
+                   "Calibration rows, some hundreds, that resemble future rows: a table, or folders of "
+                   "images by class for an image model. They give the ranges of activations and, if "
+                   "labelled, the loss of accuracy")
       ->option_text("ROWS")
       ->required();
-  verb->add_option("--out", run->out, "Folder for the quantised model")
+  verb->add_option("--out", run->out, "Folder to save the quantized model in")
       ->option_text("FOLDER")
       ->check(a_name())
       ->required();
-  verb->add_option("--percentile", run->percentile,
-                   "Below 100: as many activations at each end may be cut off")
+  verb->add_option(
+          "--percentile", run->percentile,
+          "Percentile of activations that sets their range; below 100, outliers at both ends are clipped")
       ->capture_default_str();
-  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots,
+                 "Strip a trailing dot from labels: read \"x.\" as \"x\"");
   run->table.add(*verb);
   run->results.add_json(*verb);
   add_threads(*verb);

@@ -49,12 +49,11 @@ std::string next_commands(const std::string& data) {
 
 void add_quickstart(CLI::App& app) {
   auto run = std::make_shared<ImagesRun>(ImagesRun{.verb = "quickstart"});
-  CLI::App* verb =
-      app.add_subcommand("quickstart", "Train a first model on handwritten digits and look at it");
-  verb->add_option(
-      "--data", run->plan.data.file,
-      "As in train; without it mnist in the folder that ESPALIER_DATA names (or else build/data), "
-      "where that is, or 1797 digits of 8x8 that come with the command");
+  CLI::App* verb = app.add_subcommand(
+      "quickstart", "Train a first model on images of handwritten digits and print its accuracy");
+  verb->add_option("--data", run->plan.data.file,
+                   "Images, as for `train`. Default: the folder mnist in $ESPALIER_DATA (or in build/data) "
+                   "if it exists, else 1797 built-in digits of 8x8 pixels");
   add_seed(*verb, run->plan.fit.seed);
   run->results.add_json(*verb);
   run->results.add_out(*verb);

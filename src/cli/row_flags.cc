@@ -86,17 +86,16 @@ std::string listed(const std::vector<std::string>& names) {
 }  // namespace
 
 void RowFlags::add(CLI::App& verb) {
-  verb.add_option("--schema", schema, "Rows must be as this schema says: .pbtxt, .pb or .tfrecord")
+  verb.add_option("--schema", schema, "Validate rows against this schema (.pbtxt, .pb or .tfrecord)")
       ->option_text("FILE");
-  verb.add_flag("--no-schema", none, "Ask nothing of the rows, whatever schema the model keeps")
+  verb.add_flag("--no-schema", none, "Do not validate rows, even if the model was saved with a schema")
       ->excludes("--schema");
-  verb.add_option("--environment", environment, "Where the rows are used: one of the schema's")
+  verb.add_option("--environment", environment, "Schema environment of the rows, e.g. SERVING")
       ->option_text("NAME");
-  verb.add_option("--quarantine", quarantine, "Set bad rows aside in this CSV, each with its reason")
+  verb.add_option("--quarantine", quarantine, "Move invalid rows to this CSV file, each with a reason")
       ->option_text("FILE")
       ->check(a_name());
-  verb.add_option("--slice", slice,
-                  "Count by this column what becomes of rows that are not as the schema says")
+  verb.add_option("--slice", slice, "Count invalid rows by the values of this column")
       ->option_text("COLUMN")
       ->transform(a_column());
 }

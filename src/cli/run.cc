@@ -142,13 +142,15 @@ void run(const RunOptions& options) {
 void add_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "Run a StableHLO program");
-  verb->add_option("program", options->program, "A module in generic form; - reads standard input")
+  verb->add_option("program", options->program, "StableHLO module in generic form (- for standard input)")
       ->required();
-  verb->add_option("--inputs", options->inputs, "One .npy file an argument of @main");
-  CLI::Option* folder = verb->add_option("--outputs", options->outputs,
-                                         "Folder for out0.npy, out1.npy, ... (default: print the values)")
-                            ->check(a_name());
-  CLI::Option* reference = verb->add_flag("--reference", options->reference, "Run the reference interpreter");
+  verb->add_option("--inputs", options->inputs, "One .npy file per argument of @main");
+  CLI::Option* folder =
+      verb->add_option("--outputs", options->outputs,
+                       "Folder for the outputs out0.npy, out1.npy, ... (default: print the values)")
+          ->check(a_name());
+  CLI::Option* reference =
+      verb->add_flag("--reference", options->reference, "Run with the reference interpreter");
   add_device(*verb, options->device)->excludes(reference);
   options->results.add_json(*verb);
   options->results.add_out(*verb);

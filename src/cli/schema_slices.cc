@@ -8,11 +8,14 @@
 namespace espalier::cli {
 
 void add_schema(CLI::App& verb, std::string& path) {
-  verb.add_option(
-          "--schema", path,
-          "A schema, .pbtxt or .pb: its tags say which columns are sensitive, how they are parted and "
-          "which label is favourable, where no flag does. check --train holds the rows against it, "
-          "instead of what --train says of its own")
+  const char* const of_train =
+      verb.get_option_no_throw("--train")
+          ? ". --train validates the rows against this schema, instead of one inferred from the training rows"
+          : "";
+  verb.add_option("--schema", path,
+                  cat("Schema (.pbtxt or .pb) whose tags name sensitive columns, their buckets and the "
+                      "favourable label; flags override tags",
+                      of_train))
       ->option_text("FILE");
 }
 

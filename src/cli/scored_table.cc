@@ -22,17 +22,14 @@ constexpr NamedTask kTasks[] = {
 }  // namespace
 
 void ScoredFlags::add(CLI::App& verb) {
-  verb.add_option("--label", label, "The column of what is true")
+  verb.add_option("--label", label, "Label column (ground truth)")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb.add_option("--score", score, "The column of the probability that a model gave")->option_text("COLUMN");
-  verb.add_option("--weight", weight, "The column of what each row counts")
-      ->option_text("COLUMN")
-      ->transform(a_column());
-  verb.add_option(
-          "--positive", positive,
-          "The class that is positive, whose probability scores are; known of pairs as yes and no, 1 and "
-          "0, and of models that keep it")
+  verb.add_option("--score", score, "Column of predicted probabilities")->option_text("COLUMN");
+  verb.add_option("--weight", weight, "Sample-weight column")->option_text("COLUMN")->transform(a_column());
+  verb.add_option("--positive", positive,
+                  "Positive class, whose probability --score holds. Default: known for pairs such as yes/no "
+                  "and 1/0, and for models that save a positive class")
       ->option_text("VALUE");
   missing.add(verb);
 }
@@ -41,15 +38,13 @@ void ScoredFlags::add_task(CLI::App& verb) {
   verb.add_option_function<std::string>(
           "--task",
           [this](const std::string& word) { task = std::ranges::find(kTasks, word, &NamedTask::word)->task; },
-          "What labels and scores are: of two classes, of several, or numbers that a model has predicted. Of "
-          "several classes --score is the column of the class that is said, or a column for each, "
-          "CLASS=COLUMN,...")
+          "Task of the scored rows. For classes, --score is the column of the predicted class, or "
+          "CLASS=COLUMN,... with one probability column per class")
       ->check(one_of_words({"two-classes", "classes", "regression"}))
       ->option_text("two-classes|classes|regression [two-classes]");
-  verb.add_option(
-          "--query", query,
-          "The column whose values are queries: scores order the rows of each, and labels, numbers from "
-          "0 on, say what a row is worth to it: NDCG")
+  verb.add_option("--query", query,
+                  "Query column for ranking (NDCG): --score orders the rows of each query, labels are "
+                  "relevance grades from 0 on")
       ->option_text("COLUMN")
       ->transform(a_column());
 }

@@ -70,17 +70,18 @@ CLI::Option* add_slice_words(CLI::App& verb, const char* name, std::vector<std::
 void SliceFlags::add(CLI::App& verb) {
   add_slices(verb);
   verb.add_option("--reference-group", references,
-                  "The group that others of its column are compared with, as sex=Male, instead of the lowest "
-                  "with the highest; again for another column")
+                  "Compare the other groups of a column with this group, e.g. sex=Male (default: the lowest "
+                  "with the highest); repeat for more columns")
       ->allow_extra_args(false)
       ->option_text("COLUMN=VALUE");
-  add_slice_words(verb, "--metric", metrics,
-                  "What of each slice is shown, with its interval, instead of the usual figures")
+  add_slice_words(
+      verb, "--metric", metrics,
+      "Metrics to report per slice, with intervals, instead of the default metrics; comma-separated")
       ->option_text("NAME,...");
 }
 
 void SliceFlags::add_slices(CLI::App& verb) {
-  add_slice_words(verb, "--slice", slices, "Columns by whose values the rows are parted")
+  add_slice_words(verb, "--slice", slices, "Columns to slice by, comma-separated: one slice per value")
       ->option_text("COLUMN,...");
   verb.add_option_function<std::vector<std::string>>(
           "--cross",
@@ -91,12 +92,12 @@ void SliceFlags::add_slices(CLI::App& verb) {
                 crosses.push_back(cross_of(factors_of(cross)));
             }
           },
-          "Columns by whose values together the rows are parted, as sex*race")
+          "Columns to slice by in combination, e.g. sex*race: one slice per combination of values")
       ->allow_extra_args(false)
       ->option_text("A*B,...");
   verb.add_option("--bucket", buckets,
-                  "The edges at which a column of numbers is parted; monk or monk3 for one of Monk's skin "
-                  "tones, by the ten or in three groups; again for another one")
+                  "Edges that split a numeric column into buckets, or monk (10 groups) or monk3 (3 groups) "
+                  "for Monk skin tones; repeat for more columns")
       ->allow_extra_args(false)
       ->option_text("COLUMN=18,25,45");
   verb.add_option_function<std::vector<std::string>>(
@@ -109,18 +110,20 @@ void SliceFlags::add_slices(CLI::App& verb) {
                 throw ValueError("evaluate.slice", cat("--slice-where \"", name, "\" is given twice"));
             }
           },
-          "Slices yes and no by what is true of a row, as 'senior: age >= 60'; their name may stand in "
-          "--slice and --cross; again for another one")
+          "Slice by a condition into yes and no, e.g. 'senior: age >= 60'; --slice and --cross accept NAME; "
+          "repeat for more conditions")
       ->allow_extra_args(false)
       ->option_text("NAME:EXPRESSION");
-  verb.add_option("--min-slice", min_rows, "Slices of fewer rows are thin: they are dimmed, and lead no gap")
+  verb.add_option("--min-slice", min_rows, "Slices below N rows are greyed out and ignored in gap rankings")
       ->check(number_from(int64_t{0}, int64_t{1} << 40))
       ->option_text("N [30]");
-  verb.add_option("--missing-group", missing, "Rows without a value: a slice of their own, or in none")
+  verb.add_option("--missing-group", missing,
+                  "Rows without a value in a slicing column: slice puts them in a slice of their own, "
+                  "leave-out in no slice")
       ->check(one_of_words({"slice", "leave-out"}))
       ->option_text("slice|leave-out [slice]");
   verb.add_option("--at-threshold", positive_from,
-                  "Whether a score equal to the threshold says positive, or only one above, as in TFMA")
+                  "Class of a score equal to the threshold: from = positive, above = negative (as in TFMA)")
       ->check(one_of_words({"from", "above"}))
       ->option_text("from|above [from]");
 }

@@ -107,14 +107,15 @@ void check_inputs(const Strategy& strategy, const std::vector<std::string>& inpu
 }  // namespace
 
 void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device) {
-  verb.add_option("--strategy", flags.strategy,
-                  "Where it runs: on one device, on several devices of this machine, as one of the "
-                  "processes that `espalier launch` starts, or on all chips of a TPU, with a process on each "
-                  "of its hosts")
+  verb.add_option(
+          "--strategy", flags.strategy,
+          "Distribution strategy: one (one device), mirrored (several devices of this machine), multiworker "
+          "(the ranks that `espalier launch` starts) or tpu (all chips of a TPU, one process per host)")
       ->check(one_of_words({"one", "mirrored", "multiworker", "tpu"}))
       ->option_text("one|mirrored|multiworker|tpu [one]");
   if (!device) {
-    verb.add_option("--devices", flags.devices, "Of mirrored: so many pools of cores; 0: one a core")
+    verb.add_option("--devices", flags.devices,
+                    "With --strategy mirrored: number of CPU replicas (0 = one per core)")
         ->check(number_from(int64_t{0}, 256))
         ->option_text("N [0]");
     return;
@@ -144,17 +145,17 @@ void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device) {
     if (error != std::errc() || flags.devices > 256)
       throw CLI::ValidationError("--devices", cat("a number from 0 to 256, or names of devices, got ", text));
   };
-  verb.add_option_function<std::string>("--devices", take,
-                                        "Of mirrored: so many pools of cores, or devices from --device on; "
-                                        "0: all. Or devices by their names, "
-                                        "which are mirrored then: gpu:0,gpu:1")
+  verb.add_option_function<std::string>(
+          "--devices", take,
+          "With --strategy mirrored: number of CPU replicas (0 = one per core), or of devices from --device "
+          "on (0 = all). Or device names, which imply mirrored: gpu:0,gpu:1")
       ->option_text("N|NAMES [0]");
 }
 
 void add_deterministic(CLI::App& verb) {
   verb.add_flag_callback(
       "--deterministic", [] {},
-      "The same bits on any number of devices and workers: so they are without it, too");
+      "Accepted as in `train`, without effect: results never depend on the number of devices or workers");
 }
 
 void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan) {

@@ -75,17 +75,16 @@ void check_positive(const ColumnProgram& columns, const std::string& positive) {
 
 CLI::Option* add_positive(CLI::App& verb, std::string& positive) {
   return verb
-      .add_option(
-          "--positive", positive,
-          "Of two classes the positive one; else the schema's favourable, the model's own, or that of a "
-          "known pair, as yes and no")
+      .add_option("--positive", positive,
+                  "Two classes: the positive class. Default: the favourable label of the schema, else that "
+                  "of the model, else that of a known pair (yes of yes/no)")
       ->option_text("VALUE");
 }
 
 CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
   return verb
       .add_option("--threshold", threshold,
-                  "Of two classes: the probability from which on a row is said to be of the positive one")
+                  "Two classes: predict the positive class at this probability or above")
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
 }

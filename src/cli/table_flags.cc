@@ -17,13 +17,13 @@
 
 namespace espalier::cli {
 void TableFlags::add(CLI::App& verb) {
-  verb.add_option("--delimiter", delimiter, "Between cells; guessed when not given")->option_text("C");
-  verb.add_option("--header", header, "Whether the first line holds the columns' names")
+  verb.add_option("--delimiter", delimiter, "Character between cells (default: guessed)")->option_text("C");
+  verb.add_option("--header", header, "Read column names from the first line: yes, no, or guess")
       ->check(one_of_words({"guess", "yes", "no"}))
       ->option_text("guess|yes|no [guess]");
   verb.add_option_function<std::string>(
           "--names", [this](const std::string& text) { names = comma_separated({text}); },
-          "Names of the columns, for a file without them")
+          "Column names, for a file without a header line")
       ->option_text("A,B,...");
 }
 

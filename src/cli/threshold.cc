@@ -75,36 +75,38 @@ void set_threshold(const ThresholdRun& run) {
 constexpr const char* kThresholdExamples =
     R"(Examples:
   espalier threshold model/ 0.3
-      a row is of the positive class from a probability of 0.3 on
+      Predict the positive class at a probability of 0.3 or above.
   espalier threshold model/ none --out model2
-      a copy that says the likelier class again
+      Save a copy that predicts the more likely class again.
   espalier threshold model/ none --positive approved
-      the class that rates count, kept by the model
+      Save another positive class with the model.
 
-`espalier evaluate MODEL ROWS --threshold 0.2,0.3,0.4` compares thresholds
-before one is written.
+Compare thresholds before setting one:
+  espalier evaluate model/ new.csv --threshold 0.2,0.3,0.4
 
-Exit codes: 0 done, 2 wrong use or bad input.)";
+Exit codes: 0 done, 2 usage error or bad input.)";
 
 }  // namespace
 
 void add_threshold(CLI::App& app) {
   auto run = std::make_shared<ThresholdRun>();
-  CLI::App* verb = app.add_subcommand(
-      "threshold", "Set the probability from which on a saved model says its positive class");
-  verb->add_option("model", run->model, "Folder that `espalier train` wrote, of a table and two classes")
+  CLI::App* verb = app.add_subcommand("threshold", "Set the decision threshold of a saved two-class model");
+  verb->add_option("model", run->model,
+                   "Model folder, as written by `espalier train` for a table with two classes")
       ->required();
   verb->add_option("threshold", run->threshold,
-                   "A probability from 0 to 1; none for the likelier class, whatever its probability")
+                   "Predict the positive class at this probability (0 to 1) or above; none = predict the "
+                   "more likely class")
       ->option_text("X|none")
       ->check([](const std::string& text) {
         return text == "none" || threshold_in(text) ? std::string()
                                                     : cat("\"", text, "\" is no number from 0 to 1");
       })
       ->required();
-  verb->add_option("--positive", run->positive, "The class that is positive, instead of the model's")
+  verb->add_option("--positive", run->positive, "Positive class to save (default: that of the model)")
       ->option_text("VALUE");
-  verb->add_option("--out", run->out, "Folder for the model with it, instead of the model's own")
+  verb->add_option("--out", run->out,
+                   "Folder to save the changed model in (default: the folder of the model)")
       ->option_text("FOLDER")
       ->check(a_name());
   run->results.add_json(*verb);

@@ -302,24 +302,26 @@ void train(const TrainFlags& flags) {
 }
 
 constexpr const char* kTrainExamples =
-    R"(Of a table it finds out what each column holds, sets aside validation rows and
-test rows, and saves the model together with the way a row is read:
-`espalier predict` and `espalier evaluate` take raw rows.
+    R"(For a table, `train` infers the type of each column, holds out validation and
+test rows, and saves the model together with its preprocessing, so that
+`espalier predict` and `espalier evaluate` read raw rows.
 
 Examples:
   espalier train --data people.csv --label income
-      learns the column income, shows how good the model is, saves it in model/
+      Predict the column income: train a model, print its test metrics and save
+      it in model/.
   espalier train --data people.csv --label income --write-plan > plan.toml
   espalier train plan.toml --epochs 100
-      the same run as a file in which everything can be changed, and a flag
-      that counts more than the file; its keys: docs/plan.md, which is
-      installed as share/doc/espalier/plan.md
+      Write the same run as a plan, a file of all settings; then train by the
+      plan, with a flag that overrides it. docs/plan.md lists the keys of a
+      plan (installed as share/doc/espalier/plan.md).
   espalier train --data pictures/
-      learns images: pictures/cats/*.jpg, pictures/dogs/*.png, ...
+      Classify images: pictures/cats/*.jpg, pictures/dogs/*.png, ...
   espalier train --data mnist/ --hidden 256 --epochs 10
-      learns digits in IDX files
+      Classify digits in IDX files.
 
-Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
+Exit codes: 0 done, 2 usage error or bad input, 4 internal error, 130 stopped
+by Ctrl-C.)";
 
 }  // namespace
 
@@ -349,22 +351,22 @@ std::string step_of_plan(const std::string& plan, const std::string& after,
 
 void add_train(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
-  CLI::App* verb = app.add_subcommand("train", "Train a model on the rows of a table, or on labelled images");
+  CLI::App* verb = app.add_subcommand("train", "Train a model on a table or on labelled images");
   flags->verb = verb;
-  verb->add_option(
-          "plan", flags->plan,
-          "TOML file that says what flags say, and more: layers, optimizer, schedule, callbacks. Its "
-          "paths are relative to its folder; flags beside it count more; - is standard input")
+  verb->add_option("plan", flags->plan,
+                   "TOML file of all settings: what flags set, and also layers, optimizer, schedule and "
+                   "callbacks. Flags override the plan; paths in the plan are relative to the folder of the "
+                   "plan; - reads standard input")
       ->option_text("PLAN");
-  verb->option_defaults()->group("The data");
+  verb->option_defaults()->group("Data");
   add_data_flags(*verb, *flags);
-  verb->option_defaults()->group("The training");
+  verb->option_defaults()->group("Training");
   add_training_flags(*verb, *flags);
-  verb->option_defaults()->group("What is saved");
+  verb->option_defaults()->group("Saving");
   add_saving_flags(*verb, *flags);
-  verb->option_defaults()->group("What is shown");
+  verb->option_defaults()->group("Output");
   verb->add_flag("--write-plan", flags->write_plan,
-                 "Write the plan that the flags mean, every default spelled out, and do not train");
+                 "Write the settings of these flags as a plan, with every default, and do not train");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   add_threads(*verb);

@@ -247,36 +247,38 @@ void verify_parity(const ParityFlags& flags) {
 void add_verify_parity(CLI::App& app) {
   auto flags = std::make_shared<ParityFlags>();
   CLI::App* verb = app.add_subcommand(
-      "verify-parity", "Show that a plan learns the same on one device and by several workers");
-  verb->add_option("plan", flags->plan, "TOML file, as of train")->required()->option_text("PLAN");
-  verb->add_option("--ranks", flags->ranks, "Numbers of workers, between commas")
+      "verify-parity", "Verify that a plan trains the same weights on one device and on several workers");
+  verb->add_option("plan", flags->plan, "Plan (.toml), as for `train`")->required()->option_text("PLAN");
+  verb->add_option("--ranks", flags->ranks, "Numbers of workers to compare, comma-separated")
       ->allow_extra_args(false)
       ->option_text("N,... [1,2,4]");
-  verb->add_flag("--deterministic", flags->deterministic, "Train by logical shards, and ask for equal bits");
-  verb->add_option("--epochs", flags->epochs, "Fewer than the plan says")
+  verb->add_flag("--deterministic", flags->deterministic,
+                 "Train with `train --deterministic` and require bit-identical weights");
+  verb->add_option("--epochs", flags->epochs, "Number of epochs (default: that of the plan)")
       ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N");
   verb->add_option("--tolerance", flags->tolerance,
-                   "How far apart weights may be, as a share of the largest value of their tensor: 1e-6, or "
-                   "1e-2 where the plan computes in 16 bits")
+                   "Largest difference of weights, as a share of the largest value of their tensor (default: "
+                   "1e-6; 1e-2 if the plan computes in 16 bits)")
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
-  add_device(*verb, flags->device)->option_text("NAME [the plan's]");
+  add_device(*verb, flags->device)->option_text("NAME [that of the plan]");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   verb->footer(
-      "Trains the plan once on one device, then by each number of workers on this\n"
-      "machine, and compares the weights. Nothing of it is kept. Sums of other parts\n"
-      "round otherwise, and each step adds to that: in 16 bits ask for an epoch or two.\n"
-      "What is too far apart is held against what rounding makes of the plan on one\n"
-      "device, in three runs whose steps move the weights by their last bit (train's\n"
-      "--nudge): up to four times as far is undecided.\n"
+      "Trains the plan on one device, then on each number of workers on this machine,\n"
+      "and compares the weights. No model is kept. Sums in another order round\n"
+      "differently, and every step adds rounding: with 16-bit dtypes, compare one or\n"
+      "two epochs only. If weights differ by more than --tolerance, the effect of\n"
+      "rounding is measured: three more runs on one device move each weight by its last\n"
+      "bit in every step (`train --nudge`). A difference of up to four times that\n"
+      "effect is undecided; a larger one is a failure.\n"
       "\n"
       "Examples:\n"
       "  espalier verify-parity plan.toml\n"
       "  espalier verify-parity plan.toml --ranks 2,3,8 --deterministic --epochs 2\n"
       "\n"
-      "Exit codes: 0 equal, 1 not equal, 2 wrong use or bad input, 3 undecided.");
+      "Exit codes: 0 equal, 1 not equal, 2 usage error or bad input, 3 undecided.");
   verb->callback([flags, verb] {
     flags->device_words = given_device_words(*verb);
     verify_parity(*flags);

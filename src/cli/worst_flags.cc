@@ -68,16 +68,16 @@ std::string between(const Interval& interval) {
 }  // namespace
 
 void WorstFlags::add(CLI::App& verb) {
-  CLI::Option* worst = verb.add_option("--worst", most,
-                                       "The slices by any columns, one or two at once, in which --metric "
-                                       "[error_rate, of numbers mae] is "
-                                       "worst: "
-                                       "searched in half of the rows, tested in the others")
-                           ->check(number_from(int64_t{1}, int64_t{1000}))
-                           ->expected(0, 1)
-                           ->default_str("10")
-                           ->option_text("[N]");
-  verb.add_option("--depth", depth, "By how many columns at once --worst searches")
+  CLI::Option* worst =
+      verb.add_option(
+              "--worst", most,
+              "Search for the N (default 10) slices by up to --depth columns where --metric (default "
+              "error_rate; regression: mae) is worst: searched on half of the rows, tested on the other half")
+          ->check(number_from(int64_t{1}, int64_t{1000}))
+          ->expected(0, 1)
+          ->default_str("10")
+          ->option_text("[N]");
+  verb.add_option("--depth", depth, "Largest number of columns that a slice of --worst combines")
       ->check(number_from(int64_t{1}, int64_t{4}))
       ->needs(worst)
       ->option_text("N [2]");
