@@ -113,7 +113,7 @@ void write_error(const CLI::App& app, int argc, char** argv, const nlohmann::ord
 }
 
 // What is missing, and how the verb is called.
-int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const std::string unknown = unknown_words(app, argc, argv);
   const std::string message = unknown.empty() ? said_of(app, error) : unknown.substr(0, unknown.size() - 1);
   std::fprintf(stderr, "espalier: %s\n", message.c_str());
@@ -122,7 +122,7 @@ int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char*
   if (unknown.empty() && usage != help.npos)
     std::fprintf(stderr, "%s\n", help.substr(usage, help.find('\n', usage) - usage).c_str());
   const std::string help_of = called(app) + " --help";
-  std::fprintf(stderr, "`%s` says what is known\n", help_of.c_str());
+  std::fprintf(stderr, "`%s` lists verbs and flags\n", help_of.c_str());
   write_error(app, argc, argv,
               {{"kind", "UsageError"}, {"rule", "cli.use"}, {"message", message}, {"fix", help_of}});
   return 2;
@@ -172,7 +172,7 @@ int call(CLI::App& app, int argc, char** argv, const std::function<void()>& add_
     const int code = app.exit(help);
     return std::fflush(stdout) == 0 && std::cout.flush() ? code : 2;
   } catch (const CLI::ParseError& error) {
-    return wrong_use(app, error, argc, argv);
+    return usage_error(app, error, argc, argv);
   } catch (const Exit& exit) {
     return exit.code;
   } catch (const InternalError& error) {

@@ -35,7 +35,7 @@ std::string trifles_text(const DriftRun& run, const std::vector<ColumnDrift>& al
       all, [](const ColumnDrift& drift) { return !drift.drifted && drift.adjusted_p < kSure; });
   if (trifles == 0) return "";
   return cat(trifles == 1 ? "1 difference is" : cat(trifles, " differences are"),
-             " surely no chance, but smaller than what matters, ", shortest(run.least), " (--least).\n");
+             " significant, but below the threshold ", shortest(run.least), " (--least).\n");
 }
 
 // Why nothing was compared; "" where something was.

@@ -73,8 +73,8 @@ TEST_F(DataQuestions, WhatIsSureAndDoesNotMatterIsSaidSo) {
   const Said found = data({"drift", sizes("old.csv", 0), sizes("new.csv", 500)});
   EXPECT_EQ(found.code, 0);
   EXPECT_TRUE(
-      found.text.starts_with("No drift from old.csv to new.csv.\n1 difference is surely no chance, but "
-                             "smaller than what matters, 0.03 (--least).\n"))
+      found.text.starts_with("No drift from old.csv to new.csv.\n1 difference is significant, but below the "
+                             "threshold 0.03 (--least).\n"))
       << found.text;
 }
 

@@ -1,4 +1,4 @@
-// Input that all workers of a launch refuse alike is wrong use, as without a launcher: no verdict.
+// Input that all workers of a launch refuse alike is a usage error, as without a launcher: no verdict.
 #include "cli/launched_test.h"
 
 namespace espalier::cli {

@@ -153,19 +153,20 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
   EXPECT_TRUE(good.output.starts_with("out0 result0 f32[3]: 11 4 -27\n")) << good.output;
   const struct {
     std::string arguments, error;
-  } wrong[] = {{cat("run ", files.program), "[run.inputs]\n"},
-               {cat("run ", files.program, " --inptus x"), "unknown flag --inptus: did you mean --inputs"},
-               {cat("rnu ", files.program), "unknown verb rnu: did you mean run"},
-               {"data statistics t.csv", "unknown verb data statistics: did you mean data stats?"},
-               {"data foo t.csv", "unknown verb data foo\n"},
-               {"stats t.csv", "unknown verb stats: did you mean data stats?"},
-               {"run", "program is required"},
-               {"run", "\nUsage: espalier run [OPTIONS] program\n`espalier run --help` says what is known\n"},
-               {"data split", "Usage: espalier data split [OPTIONS]"},
-               {"export model", "\nUsage: espalier export --to FORMAT --out FILE [OPTIONS] model\n"},
-               {"quantize", "\nUsage: espalier quantize --calibrate ROWS --out FOLDER [OPTIONS] model\n"},
-               {"data", "Usage: espalier data [OPTIONS] SUBCOMMAND\n`espalier data --help` says"},
-               {"", "Usage: espalier"}};
+  } wrong[] = {
+      {cat("run ", files.program), "[run.inputs]\n"},
+      {cat("run ", files.program, " --inptus x"), "unknown flag --inptus: did you mean --inputs"},
+      {cat("rnu ", files.program), "unknown verb rnu: did you mean run"},
+      {"data statistics t.csv", "unknown verb data statistics: did you mean data stats?"},
+      {"data foo t.csv", "unknown verb data foo\n"},
+      {"stats t.csv", "unknown verb stats: did you mean data stats?"},
+      {"run", "program is required"},
+      {"run", "\nUsage: espalier run [OPTIONS] program\n`espalier run --help` lists verbs and flags\n"},
+      {"data split", "Usage: espalier data split [OPTIONS]"},
+      {"export model", "\nUsage: espalier export --to FORMAT --out FILE [OPTIONS] model\n"},
+      {"quantize", "\nUsage: espalier quantize --calibrate ROWS --out FOLDER [OPTIONS] model\n"},
+      {"data", "Usage: espalier data [OPTIONS] SUBCOMMAND\n`espalier data --help` lists verbs"},
+      {"", "Usage: espalier"}};
   for (const auto& [arguments, error] : wrong) {
     const Outcome outcome = call_command(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;

@@ -7,9 +7,9 @@
 
 namespace espalier::cli {
 
-// Exit codes of every verb: 0 done or pass, 1 a check said no, 2 wrong use or bad input, 3 undecided, 4 our
-// fault. A callback that ends with another code than 0 throws Exit; espalier::Error becomes 2 (InternalError
-// 4). 130: Ctrl-C ended it. `launch` gives those of its program.
+// Exit codes of every verb: 0 done or pass, 1 a check said no, 2 usage error or bad input, 3 undecided, 4
+// internal error. A callback that ends with another code than 0 throws Exit; espalier::Error becomes 2
+// (InternalError 4). 130: Ctrl-C ended it. `launch` gives those of its program.
 struct Exit {
   int code;
 };

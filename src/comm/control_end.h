@@ -7,7 +7,7 @@ namespace espalier {
 
 // The status of a rank that has saved its state and gone because it was told to.
 inline constexpr int kPreemptedStatus = 42;
-// Of wrong use or bad input, which another start would not take either.
+// Of a usage error or bad input, which another start would not take either.
 inline constexpr int kRefusedStatus = 2;
 // That of a launcher whose run was given up by a verdict.
 inline constexpr int kVerdictStatus = 43;

@@ -350,7 +350,7 @@ struct TracedFunction::Impl {
   void require_outside() const {
     if (tracing != std::this_thread::get_id()) return;
     throw StateError("function.recursion",
-                     cat("\"", options.name, "\" is asked about itself while it is traced"));
+                     cat("\"", options.name, "\" was queried from inside its own trace"));
   }
 
   // After `after`, or all rewrites.

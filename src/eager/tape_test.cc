@@ -355,6 +355,12 @@ TEST(Function, WrongCallsAreErrorsAndNoCrashes) {
   auto asks = function([&](const Tensor& x) { return x + static_cast<double>(self->traces()); });
   self = &asks;
   EXPECT_EQ(rule_of([&] { asks(Tensor::scalar(1.0f)); }), "function.recursion");
+  try {
+    asks(Tensor::scalar(1.0f));
+    FAIL() << "no error";
+  } catch (const StateError& error) {
+    EXPECT_TRUE(error.message().ends_with(" was queried from inside its own trace")) << error.what();
+  }
   EXPECT_EQ(rule_of([&] { vmap(std::function<Tensor(const Tensor&)>())(Tensor::of({1.0f})); }),
             "function.empty");
   // A call that fails in its second trace is checked again.

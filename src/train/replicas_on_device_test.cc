@@ -353,6 +353,16 @@ TEST_F(ReplicasOnDeviceSteps, RowsThatMeetAreNotFilledUp) {
     return rule_of([&] { model.fit(rows.x, rows.y, {.batch_size = batch}); });
   };
   EXPECT_EQ(fit(16), "device.rows");
+  try {
+    Sequential model{Dense({.units = 8}), CenteredRows(), Dense({.units = 4})};
+    with_adam(model);
+    model.fit(rows.x, rows.y, {.batch_size = 16});
+    FAIL() << "no error";
+  } catch (const UnsupportedError& error) {
+    EXPECT_EQ(error.message(),
+              "16 rows cannot be split evenly over 3 devices, and this model's rows interact (e.g. batch "
+              "statistics), so padding would change the result");
+  }
   EXPECT_EQ(fit(15), rows.x.size(0) % 3 ? "device.rows" : "nothing");
   const RowsOfFourClasses some{rows_between(std::vector{rows.x}, 0, 48)[0],
                                rows_between(std::vector{rows.y}, 0, 48)[0]};

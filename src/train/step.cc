@@ -100,15 +100,14 @@ void TrainStep::fill_up(BatchRows& rows, const BatchRows& given) const {
   if (!RunContext::current().device || !adds() || meet(given) != true) return;
   rows.at_least = 0;
   if (adds())
-    throw UnsupportedError("device.rows",
-                           cat("replicas on devices of a plugin run on equally many rows, which ",
-                               counted(static_cast<size_t>(given.count()), "row"),
-                               " are not, and what the model gives for a row depends on those beside it, so "
-                               "that rows of weight 0 "
-                               "would count"),
-                           "batches of a multiple of the devices (drop_remainder), or a layer that says "
-                           "couples_rows() and leaves "
-                           "rows out by row_weight()");
+    throw UnsupportedError(
+        "device.rows",
+        cat(counted(static_cast<size_t>(given.count()), "row"), " cannot be split evenly over ",
+            counted(static_cast<size_t>(traced_->replicas()), "device"),
+            ", and this model's rows interact (e.g. batch statistics), so padding would "
+            "change the result"),
+        "a batch size that is a multiple of the number of devices (and drop_remainder), or a layer that "
+        "overrides couples_rows() and leaves padding out by row_weight()");
 }
 
 void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) const {

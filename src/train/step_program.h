@@ -29,6 +29,8 @@ class StepProgram {
   virtual std::vector<Tensor> padded(const BatchRows&) const { return {}; }
   // Whether replicas get rows of weight 0 behind theirs even then.
   virtual bool adds_rows(const BatchRows&) const { return false; }
+  // How many replicas share a batch.
+  virtual int replicas() const { return 1; }
 };
 
 // `replicas`: null for one.

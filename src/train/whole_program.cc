@@ -32,6 +32,7 @@ class OnReplicas final : public StepProgram {
   bool pads() const override { return true; }
   std::vector<Tensor> padded(const BatchRows& batch) const override { return replicas_->padded(batch); }
   bool adds_rows(const BatchRows& batch) const override { return replicas_->adds_rows(batch); }
+  int replicas() const override { return replicas_->world(); }
 
  private:
   const TracedFunction program_;
