@@ -42,17 +42,18 @@ struct ParityFlags {
 };
 
 constexpr const char* kWhyApart =
-    "That is more than four times what rounding makes of this plan: something in it depends on how\n"
-    "many workers there are. --epochs 1 shows what one epoch adds, --deterministic trains equal bits.\n";
+    "The difference is more than four times the effect of rounding, so something in this plan depends\n"
+    "on the number of workers. --epochs 1 shows the effect of one epoch, --deterministic trains\n"
+    "identical bits.\n";
 
 constexpr const char* kRounding =
-    "One device ends as far from itself when each step moves the weights by their last bit: so much of\n"
-    "these tensors is rounding, in any order of sums. Their values are small, or their gradients nearly\n"
-    "cancel. --deterministic trains equal bits.\n";
+    "Runs on one device whose steps move the weights by their last bit differ as much, so the difference\n"
+    "may be rounding: values of these tensors are small, or their gradients nearly cancel.\n"
+    "--deterministic trains identical bits.\n";
 
 constexpr const char* kOtherStatistics =
-    "BatchNormalization that is not synchronized learns from the rows of one replica, so a plan\n"
-    "with it learns otherwise on another number of them: synchronized = true, or --deterministic.\n";
+    "BatchNormalization that is not synchronized learns from the rows of one replica, so its weights\n"
+    "depend on the number of replicas. Set synchronized = true, or use --deterministic.\n";
 
 bool normalizes_locally(const TrainPlan& plan) {
   return std::ranges::any_of(plan.model.layers, [](const LayerPlan& layer) {
@@ -170,8 +171,8 @@ void verify_parity(const ParityFlags& flags) {
   const std::string wanted = sha256_of(posix_env().read_file(one));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   Table table(
-      {"workers", "apart by", "rounding makes", "of tensor", "with values to", "sha256 of the weights"});
-  table.row({"-", "", "", "", "", wanted.substr(0, 16)});
+      {"workers", "relative difference", "rounding alone", "tensor", "largest value", "sha256 of weights"});
+  table.row({"one device", "", "", "", "", wanted.substr(0, 16)});
   Verdict worst = Verdict::kPassed;
   std::optional<Distances> rounding;
   for (const int count : ranks) {

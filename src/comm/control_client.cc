@@ -147,8 +147,8 @@ std::string ControlClient::get(const std::string& key, double seconds) {
   if (const std::string* value = member_.value(key)) return *value;
   if (member_.verdict()) throw RunError("comm.verdict", to_string(*member_.verdict()));
   if (gone_) throw RunError("comm.verdict", "the launcher is gone");
-  throw RunError("comm.join", cat(missing(key), " in ", plain_number(seconds), " s: nobody has put \"",
-                                  shortened(key), "\""));
+  throw RunError("comm.join", cat(missing(key), " in ", plain_number(seconds),
+                                  " s: no rank has published the key \"", shortened(key), "\""));
 }
 
 std::optional<RunVerdict> ControlClient::verdict() const {

@@ -213,9 +213,9 @@ TEST(ControlClient, AKeyThatNobodyPutsIsAnErrorThatNamesItsRank) {
   const auto client = client_of(server, 0, 2), other = client_of(server, 1, 2);
   ASSERT_TRUE(comes_true([&] { return server.with([](ControlServer& of) { return of.joined(); }) == 2; }));
   EXPECT_EQ(error_of([&] { ControlKeys(*client, 0.2).get("gloo/0/at/1"); }),
-            "comm.join: rank 1 has not joined in 0.2 s: nobody has put \"gloo/0/at/1\"");
+            "comm.join: rank 1 has not joined in 0.2 s: no rank has published the key \"gloo/0/at/1\"");
   EXPECT_EQ(error_of([&] { ControlKeys(*client, 0.1).get("gloo/0/met"); }),
-            "comm.join: no rank has joined in 0.1 s: nobody has put \"gloo/0/met\"");
+            "comm.join: no rank has joined in 0.1 s: no rank has published the key \"gloo/0/met\"");
   EXPECT_EQ(error_of([&] { client->put("a", std::string(kLongestValue + 1, 'x')); }),
             "control.size: a value of ranks has at most 24576 bytes, not 24577");
   EXPECT_EQ(error_of([&] { client->get(std::string(kLongestKey + 1, 'x'), 1); }),

@@ -199,6 +199,25 @@ TEST(ControlCoordinator, AStallIsWarnedOfAndThenTheVerdict) {
   EXPECT_EQ(run.text(), "rank 1 (pid 801) has been waiting for input in step 8 for 60 s; ranks 0, 2 waited");
 }
 
+TEST(ControlCoordinator, AStallBeforeTheFirstStepOrAfterTheLastIsASentence) {
+  for (const auto& [stage, sentence] : {std::pair{Stage::kStart, "has not begun its first step for 60 s"},
+                                        {Stage::kEnd, "has finished step 8 and made no progress for 60 s"}}) {
+    ScriptedRun run(2, {.stalled = 60});
+    run.pass(61, {{0, waits_in(9, 20)}, {1, {stage, stage == Stage::kEnd ? 8 : 0, 18, ""}}});
+    EXPECT_EQ(run.text(), cat("rank 1 (pid 801) ", sentence, "; rank 0 waited"));
+  }
+}
+
+TEST(ControlCoordinator, OneThatFailsBeforeItsFirstStepAndACollectiveSaysBoth) {
+  ScriptedRun run(2);
+  run.beat(0, waits_in(1, 1, "header"));
+  run.coordinator.ended(1, {true, SIGKILL}, StageReport{Stage::kStart, 0, 0, ""}, run.now);
+  run.pass(0.4);
+  EXPECT_EQ(run.text(),
+            "rank 1 (pid 801) ended by signal 9 before its first step and before all-reduce 'header'; rank 0 "
+            "waited");
+}
+
 TEST(ControlCoordinator, SlowAndHealthyGetsNoVerdict) {
   ScriptedRun run(3, {.stalled = 20});
   for (int64_t step = 1; step < 8; ++step) {
@@ -243,7 +262,21 @@ TEST(ControlCoordinator, OneThatLeavesEarlyIsMissed) {
   run.beat(0, waits_in(8, 15));
   run.beat(2, in_step(8, 14));
   run.pass(0.4);
-  EXPECT_EQ(run.text(), "rank 1 (pid 801) left as planned after step 7 while ranks 0, 2 are in step 8");
+  EXPECT_EQ(run.text(), "rank 1 (pid 801) left the run after step 7 while ranks 0, 2 are in step 8");
+}
+
+TEST(ControlCoordinator, OneThatLeavesEarlyAndFailsIsNamedWithItsStatus) {
+  ScriptedRun run(3);
+  for (int i = 0; i < 3; ++i) run.beat(i, in_step(7, 14));
+  run.say(1, {Message::Left{{Stage::kEnd, 7, 14, ""}}});
+  run.coordinator.lost(1, run.now);
+  run.coordinator.ended(1, {false, 5}, std::nullopt, run.now);
+  run.beat(0, waits_in(8, 15));
+  run.beat(2, in_step(8, 14));
+  run.pass(0.4);
+  EXPECT_EQ(
+      run.text(),
+      "rank 1 (pid 801) left the run and ended with status 5 after step 7 while ranks 0, 2 are in step 8");
 }
 
 TEST(ControlCoordinator, ThoseThatLeaveOneAfterTheOtherAreHealthy) {

@@ -61,7 +61,7 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
   if (!rank.joined)
     place = " before it had joined";
   else if (sure)
-    place += before;
+    place += cat(!before.empty() && place.ends_with(" first step") ? " and" : "", before);
   else  // it may have gone on since it was heard of
     place = cat(before, before.empty() ? "" : cat(" of step ", of_step), ", last seen", place);
   const std::string name = who(of.rank);
@@ -80,7 +80,9 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
         const Rank& other = ranks_[static_cast<size_t>(i)];
         if (other.alive() && other.at.number == step) others.push_back(i);
       }
-      out.text = cat(name, " ", rank.left ? std::string("left as planned") : to_string(*rank.end),
+      const std::string left = rank.left ? "left the run" : to_string(*rank.end);
+      const bool failed = rank.left && rank.end && rank.end->is_failure();
+      out.text = cat(name, " ", left, failed ? cat(" and ", *rank.end) : "",
                      sure || rank.at.stage == Stage::kEnd ? cat(" ", stage_text(rank.at))
                                                           : cat(", last seen ", stage_text(rank.at), ","),
                      " while ", ranks_text(others), others.size() == 1 ? " is" : " are", " in step ", step);
@@ -172,6 +174,9 @@ std::string ControlCoordinator::stall_text(int number) const {
   const Rank& rank = ranks_[static_cast<size_t>(number)];
   const std::string time = seconds_text(time_ - rank.since);
   if (!rank.joined) return cat(who(number), " has not joined in ", time);
+  if (rank.at.stage == Stage::kStart) return cat(who(number), " has not begun its first step for ", time);
+  if (rank.at.stage == Stage::kEnd)
+    return cat(who(number), " has finished step ", rank.at.number, " and made no progress for ", time);
   return cat(who(number), " has been ", stage_text(rank.at), " for ", time);
 }
 

@@ -181,7 +181,7 @@ class OwnKeys : public KeyStore {
   void put(const std::string& key, const std::string& value) override { values_.try_emplace(key, value); }
   std::string get(const std::string& key) override {
     if (const auto at = values_.find(key); at != values_.end()) return at->second;
-    throw RunError("comm.join", cat("nobody has put ", key));
+    throw RunError("comm.join", cat("no rank has published the key ", key));
   }
 
  private:
@@ -195,7 +195,7 @@ TEST(GlooWire, WhatCannotBeJoinedIsAnErrorThatSaysWhy) {
     return error_of(
         [&] { load_wire("gloo", {.rank = 1, .world = 2, .store = &keys, .interface = interface}); });
   };
-  EXPECT_EQ(error("127.0.0.1"), "comm.join: nobody has put /gloo/0/at/0");
+  EXPECT_EQ(error("127.0.0.1"), "comm.join: no rank has published the key /gloo/0/at/0");
   const std::string begin = "comm.join: rank 1 of 2 cannot join over gloo: ";
   EXPECT_EQ(error(""), begin + "no interface or address is given to listen at");
   EXPECT_TRUE(error("eth77").starts_with(

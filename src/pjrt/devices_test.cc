@@ -189,7 +189,7 @@ TEST(DevicesListed, NamesOfSeveral) {
     EXPECT_EQ(rule_of([&] { pjrt::single_devices(name); }), "device.several") << name;
   EXPECT_EQ(pjrt::plain_name("/nowhere.so:0"), "/nowhere.so:0");
   const std::string several = sentence_of([] { pjrt::find_device("cpu:1", {}); });
-  EXPECT_NE(several.find("\"cpu\" is one"), several.npos) << several;
+  EXPECT_NE(several.find("the CPU is one device, \"cpu\", with all cores"), several.npos) << several;
   const std::string lines = sentence_of([] { pjrt::find_device("no\nsuch", {}); });
   EXPECT_NE(lines.find("no\\nsuch"), lines.npos) << lines;
 }

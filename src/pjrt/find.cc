@@ -226,9 +226,10 @@ FoundDevice find_device(const std::string& wanted, const std::vector<std::string
     return out;
   }
   if (base == "cpu")
-    throw DeviceError("device.unknown",
-                      cat("there is no device \"", shortened(name), "\": \"cpu\" is one, of all cores"),
-                      "--device cpu --strategy mirrored --devices 2 shares its cores out");
+    throw DeviceError(
+        "device.unknown",
+        cat("there is no device \"", shortened(name), "\": the CPU is one device, \"cpu\", with all cores"),
+        "--device cpu --strategy mirrored --devices 2, for two replicas that share its cores");
   std::string known, missing_file;
   for (const Found& found : all) {
     if (is_there(found.path))
