@@ -118,7 +118,8 @@ Fields distribute_fields(DistributePlan& plan) {
        {},
        {"one", "mirrored", "multiworker", "tpu"}},
       {"devices", &plan.devices,
-       "Of mirrored: pools of cores, or devices of a plugin from that of [device] on; 0: all",
+       "Number of replicas (strategy mirrored): pools of cores, or devices of a plugin starting with that of "
+       "[device]; 0 = all",
        between(0, 256)},
       {"logical_shards", &plan.logical_shards,
        "Parts of a batch that are summed by one tree, so that the weights do not depend, to the bit, on how "
