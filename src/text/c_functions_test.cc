@@ -90,7 +90,7 @@ TEST(CFunctions, KeepTheirErrorsForEveryArgumentSlow) {
   };
   const Wide cases[] = {{"sine", sine, std::sin, 1, 1},  {"cosine", cosine, std::cos, 1, 1},
                         {"tan", tan, std::tan, 3, 3},    {"atan", atan, std::atan, 3, 3},
-                        {"cbrt", cbrt, std::cbrt, 1, 1}, {"lgamma", lgamma, std::lgamma, 4, 16, 1}};
+                        {"cbrt", cbrt, std::cbrt, 1, 1}, {"lgamma", lgamma, std::lgamma, 4, 6, 1}};
   std::vector<float> x;
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 997)
     x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));

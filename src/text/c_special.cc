@@ -41,15 +41,15 @@ static float remainder_f32(float x, float y) {
 )"},
     {"lgamma_f32",
      {"series_f32", "log_f32", "rint_f32", "sine_f32"},
-     R"(/* log |gamma(x)| within 4 units of the last place, below 0 within 16 of those of the larger of 1 and it.
+     R"(/* log |gamma(x)| within 4 units of the last place, below 0 within 6 of those of the larger of 1 and it.
    Stirling's series from 8 on; else (z - 1) (z - 2) times a Chebyshev series in z - 2 on [1, 3], where the
-   recurrence leads, and reflection below 0. */
+   recurrence leads from -16 on; reflection below. */
 static float lgamma_f32(float x) {
   static const float g[] = {0.441489025f,    -0.111195803f,  0.0195104483f,   -0.00392246146f, 8.4789899e-4f,
                             -1.91538554e-4f, 4.45447018e-5f, -1.05728744e-5f, 2.54743369e-6f,  -6.20853588e-7f,
                             1.52676774e-7f,  -3.78263766e-8f, 9.42810082e-9f, -2.3619997e-9f};
   const float size = x < 0.0f ? -x : x;
-  float z = x < 0.0f ? 1.0f - x : x, product = 1.0f, value, s;
+  float z = x <= -16.0f ? 1.0f - x : x, product = 1.0f, value, s;
   if (!(size <= 3.40282347e+38f)) return size;
   if (size < 1e-9f) return -log_f32(size);
   if (x < 0.0f && rint_f32(x) == x) return 1.0f / 0.0f;
@@ -57,12 +57,14 @@ static float lgamma_f32(float x) {
     s = 1.0f / z;
     value = s * (1.0f / 12 - s * s * (1.0f / 360 - s * s * (1.0f / 1260)));
     value = (z - 0.5f) * (log_f32(z) - 1.0f) + (0.918938533f - 0.5f + value);
-  } else if (z < 1.0f) {
+  } else if (z > 0.0f && z < 1.0f) {
     value = z * (z - 1.0f) * series_f32(g, 14, z - 1.0f) - log_f32(z);
   } else {
     for (; z >= 3.0f; z -= 1.0f) product *= z - 1.0f;
+    for (; z < 1.0f; z += 1.0f) product *= z;
     /* Added to zero, so that no zero has a sign. */
     value = 0.0f + (z - 1.0f) * (z - 2.0f) * series_f32(g, 14, z - 2.0f);
+    if (x < 0.0f) return value - log_f32(product < 0.0f ? -product : product);
     if (product > 1.0f) value += log_f32(product);
   }
   if (!(x < 0.0f)) return value;
