@@ -107,7 +107,8 @@ struct ColumnReport {
 //             one of $ € £ ¥ ₹ % or a currency's code (EUR) before or behind them or a word behind them (70
 //             kg) where nearly the whole column agrees; (12) is -12. A table whose first thousand rows have
 //             numbers with a point and none with a comma where the training rows have commas, or the other
-//             way, is read so. Where all of them were 0 or 1, new cells may be truths as of a boolean.
+//             way, is read so; its CsvOptions::decimal counts more. Where all of them were 0 or 1, new cells
+//             may be truths as of a boolean.
 //   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the
 //             training rows had missing cells.
 //   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case); in new cells 1 and 0 too. Missing: the
@@ -160,6 +161,9 @@ class ColumnProgram {
   std::vector<std::string> columns_read() const;
   // Those of a table's columns: its own, or, where they are found by position, those of the fitted table.
   std::vector<std::string> names_of(const CsvTable& table) const;
+  // CsvNumbers::point of the table that was fitted: tables that do not tell are read alike where it is their
+  // CsvOptions::decimal_in_doubt.
+  char decimal() const;
   // Cells that hold no value, but for those of these words that are values in a column, by its name.
   const std::vector<std::string>& missing_words() const;
   std::map<std::string, std::vector<std::string>> value_words() const;

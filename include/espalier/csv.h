@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "espalier/error.h"
@@ -26,19 +27,33 @@ struct CsvOptions {
   std::vector<std::string> expected = {};
   // Names of the columns, as many as there are; a header's own are then passed over.
   std::vector<std::string> names = {};
+  // The decimal sign, '.' or ','; the other one then stands between thousands. 0: the cells tell, see
+  // CsvNumbers.
+  char decimal = 0;
+  // The same where cells do not tell: that of rows that were read before, as those a model was trained on.
+  char decimal_in_doubt = 0;
   // Of somebody who goes on to read the lines: those that repeat the names count as rows, and nothing is said
   // of bytes that are no UTF-8.
   bool as_written = false;
 };
 
 // How a table writes its numbers, where not plainly.
+//
+// 48.430 between semicolons, and 48,430 elsewhere, may be 48430 or 48.43. The column tells where it has
+// 1.234.567, or several numbers below 1000 without a mark: thousands. Else other columns do: decimals of
+// either sign, 12.5 or 12,5. Where nothing tells, or columns contradict each other, it is 48430, and notes()
+// say so.
 struct CsvNumbers {
   // A comma for the point: among the first thousand lines some have one, and none a point other than between
   // thousands. 1,234 is such a number between semicolons alone; elsewhere the comma may group thousands.
   bool decimal_comma = false;
-  // [columns] Points between thousands: the first thousand lines have points before three digits and no
-  // others, between semicolons alone. Empty when no column has them.
+  // [columns] Points between thousands: the column has points before three digits and no others, between
+  // semicolons alone, and they are no decimals. Empty when no column has them.
   std::vector<bool> grouped = {};
+  // The decimal sign, '.' or ',': that of CsvOptions, or what cells tell, or what is taken where they do not;
+  // 0 where there is none to be seen, or both are.
+  char point = 0;
+  bool told = false;  // by CsvOptions::decimal
 
   bool plain() const { return !decimal_comma && grouped.empty(); }
   // The number in a cell with a point for its comma and nothing between thousands; nothing for other text,
@@ -77,7 +92,7 @@ class CsvTable {
   bool numbered() const { return numbered_; }
   char delimiter() const { return delimiter_; }
   const CsvNumbers& numbers() const { return numbers_; }
-  // What of the text is not in the table, a sentence each.
+  // What of the text is not in the table, or may be meant otherwise, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
   // The number of the column of this name. Raises ValueError[csv.column] that lists the nearest.
@@ -109,7 +124,8 @@ class CsvTable {
   friend CsvTable parse_csv(std::string text, const CsvOptions& options, Location at);
   friend class CsvBuilder;
   bool last_is_empty() const;
-  void guess_numbers();
+  std::vector<std::pair<int64_t, std::string>> guess_numbers(const CsvOptions& options);
+  void note_doubts(const std::vector<std::pair<int64_t, std::string>>& doubts);
   void guess_header(const std::vector<std::string>& expected);
   bool begins_with_units() const;
   void pass_over_rows(Cells& cells, bool as_written);
@@ -129,8 +145,8 @@ class CsvTable {
 // Memory is at most 16 times the text and 64 MiB. Raises FormatError with line and column: csv.columns for a
 // line of another number of cells, csv.quote for a quote without its end or text behind it, csv.nul,
 // csv.empty, csv.line_end for lines that end in carriage returns alone, csv.size beyond 4 GiB,
-// csv.spreadsheet for .xlsx, .xls and .ods, csv.zip; ValueError[csv.delimiter], ValueError[csv.names] for
-// wrong options.
+// csv.spreadsheet for .xlsx, .xls and .ods, csv.zip; ValueError[csv.delimiter], ValueError[csv.decimal],
+// ValueError[csv.names] for wrong options.
 CsvTable parse_csv(std::string text, const CsvOptions& options = {}, Location at = Location::here());
 // The same from a file, plain or gzip; the message names the path. Raises IoError too.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, Location at = Location::here());

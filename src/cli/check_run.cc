@@ -107,7 +107,8 @@ void check_columns(const CsvTable& out, const CheckRun& run, const ScoredTable& 
 // The table that the model was trained on, whose columns have the names of the evaluated ones, and those that
 // the model reads and does not.
 CsvTable train_table(const CheckRun& run, const ScoredTable& rows, DataFaultOptions& options) {
-  if (!run.scores.empty()) return run.table.read(run.train, rows.table.names());
+  if (!run.scores.empty())
+    return run.table.beside(rows.table.numbers().point).read(run.train, rows.table.names());
   const TableModel model = TableModel::load(run.model);
   CsvTable out = model.read(run.table, run.train);
   options.steps = steps_of(model.columns);
@@ -128,7 +129,10 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   out.train = train_table(run, rows, out.options);
   check_columns(out.train, run, rows);
   out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
-                      {.delimiter = ',', .header = CsvHeader::kYes});
+                      {.delimiter = ',',
+                       .header = CsvHeader::kYes,
+                       .decimal = rows.table.numbers().told ? rows.table.numbers().point : '\0',
+                       .decimal_in_doubt = rows.table.numbers().point});
   if (run.strip_label_dots) {
     out.train = without_label_dots(out.train, rows.label);
     out.now = without_label_dots(out.now, rows.label);

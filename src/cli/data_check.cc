@@ -119,8 +119,9 @@ std::vector<std::string> next_of_faults(const FaultsRun& run, const DataAnswer& 
   return out;
 }
 
-CsvTable read_rows(const FaultsRun& run, const std::string& path, const std::vector<std::string>& expected) {
-  CsvTable out = run.table.read(path, expected);
+CsvTable read_rows(const TableFlags& flags, const std::string& path,
+                   const std::vector<std::string>& expected) {
+  CsvTable out = flags.read(path, expected);
   if (out.rows() == 0)
     throw ValueError("data.rows", cat(source_name(path), ": names of columns, and no row"));
   return out;
@@ -128,7 +129,7 @@ CsvTable read_rows(const FaultsRun& run, const std::string& path, const std::vec
 
 void check_tables(const FaultsRun& run) {
   run.results.keep({run.train, run.now, run.schema});
-  CsvTable train = read_rows(run, run.train, {});
+  CsvTable train = read_rows(run.table, run.train, {});
   DataFaultOptions options = run.options;
   options.missing = run.missing.all();
   if (!run.schema.empty()) {
@@ -139,7 +140,7 @@ void check_tables(const FaultsRun& run) {
   if (options.label == "last") options.label = train.names().back();
   if (options.groups.empty()) options.groups = sensitive_columns(train);
   std::optional<CsvTable> now;
-  if (!run.now.empty()) now = read_rows(run, run.now, train.names());
+  if (!run.now.empty()) now = read_rows(run.table.beside(train.numbers().point), run.now, train.names());
   if (run.strip_label_dots) {
     train = without_label_dots(train, options.label);
     if (now) now = without_label_dots(*now, options.label);

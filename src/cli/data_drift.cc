@@ -136,7 +136,7 @@ void warn_of_words(const CsvTable& table, const std::string& path, const DriftRu
 void drift(const DriftRun& run) {
   run.results.keep({run.before, run.now, run.missing.schema});
   const CsvTable before = run.table.read(run.before);
-  const CsvTable now = run.table.read(run.now, before.names());
+  const CsvTable now = run.table.beside(before.numbers().point).read(run.now, before.names());
   if (only_in(before, now).size() == before.names().size())
     throw ValueError("drift.columns",
                      cat("no column of ", source_name(run.now), " is one of ", source_name(run.before), ": ",

@@ -103,7 +103,7 @@ void leak(const LeakRun& run) {
   options.missing = run.missing.read();
   if (options.label == "last") options.label = table.names().back();
   std::optional<CsvTable> test;
-  if (!run.test.empty()) test = run.table.read(run.test, table.names());
+  if (!run.test.empty()) test = run.table.beside(table.numbers().point).read(run.test, table.names());
   if (run.strip_label_dots) {
     table = without_label_dots(table, options.label);
     if (test) test = without_label_dots(*test, options.label);

@@ -124,7 +124,7 @@ Json skew_json(const SkewRun& run, const RowSkew& found, int64_t skewed) {
 void skew(const SkewRun& run) {
   run.results.keep({run.first, run.second, run.missing.schema});
   const CsvTable first = run.table.read(run.first);
-  const CsvTable second = run.table.read(run.second, first.names());
+  const CsvTable second = run.table.beside(first.numbers().point).read(run.second, first.names());
   SkewOptions options = run.options;
   options.missing = run.missing.read();
   const RowSkew found = row_skew(first, second, options);

@@ -28,6 +28,7 @@ struct DataPlan {
   bool merge_labels = false;
   std::string delimiter = {};  // empty: guessed
   std::string header = "guess";
+  std::string decimal = "guess";
   std::vector<std::string> names = {};
   std::vector<std::string> missing = ColumnOptions{}.missing;
   int64_t max_categories = ColumnOptions{}.max_categories;

@@ -50,6 +50,7 @@ Fields data_fields(DataPlan& plan) {
        "Whether labels that differ in capitals or blanks alone, or look the same, are one"},
       {"delimiter", &plan.delimiter, "Between cells; empty: guessed", between(0, 1)},
       {"header", &plan.header, "Whether the first line holds names", {}, {"guess", "yes", "no"}},
+      {"decimal", &plan.decimal, "The decimal sign of numbers", {}, {"guess", ".", ","}},
       {"names", &plan.names, "Names of the columns; [] for the file's"},
       {"missing", &plan.missing, "Cells that hold no value"},
       {"max_categories", &plan.max_categories, "Categories with an input of their own", between(1, 1 << 20)},

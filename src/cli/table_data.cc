@@ -159,7 +159,7 @@ void TableModel::need_positive(const std::string& who) const {
 
 CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {
   const std::vector<std::string> names = columns.column_names();
-  CsvTable table = flags.read(path, names);
+  CsvTable table = flags.beside(columns.decimal()).read(path, names);
   if (table.columns() == 1) {
     try {
       columns.inputs(table, std::vector<int64_t>());

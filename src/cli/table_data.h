@@ -20,8 +20,12 @@ namespace espalier::cli {
 struct TableFlags {
   std::string delimiter, header = "guess";
   std::vector<std::string> names = {};
+  std::string decimal = "guess";
+  char in_doubt = 0;  // CsvOptions::decimal_in_doubt
 
   void add(CLI::App& verb);
+  // For rows beside others: where they do not tell their decimal sign, it is `point`, as CsvNumbers have it.
+  TableFlags beside(char point) const;
   // The character of --delimiter, 0 when it is to be guessed. Raises ValueError[csv.delimiter].
   char separator() const;
   // The flags that were given, for a command that reads the same file.

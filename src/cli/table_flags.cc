@@ -25,6 +25,16 @@ void TableFlags::add(CLI::App& verb) {
           "--names", [this](const std::string& text) { names = comma_separated({text}); },
           "Column names, for a file without a header line")
       ->option_text("A,B,...");
+  verb.add_option("--decimal", decimal,
+                  "The decimal sign of numbers; the other of the two stands between thousands")
+      ->check(one_of_words({"guess", ".", ","}))
+      ->option_text("guess|.|, [guess]");
+}
+
+TableFlags TableFlags::beside(char point) const {
+  TableFlags out = *this;
+  out.in_doubt = point;
+  return out;
 }
 
 std::vector<std::string> TableFlags::words() const {
@@ -36,6 +46,7 @@ std::vector<std::string> TableFlags::words() const {
   if (!delimiter.empty()) add("--delimiter", delimiter);
   if (header != "guess") add("--header", header);
   if (!names.empty()) add("--names", names_in_list(names));
+  if (decimal != "guess") add("--decimal", decimal);
   return out;
 }
 
@@ -50,6 +61,8 @@ CsvOptions csv_options(const TableFlags& flags, const std::vector<std::string>& 
   CsvOptions out{.delimiter = flags.separator(), .expected = expected};
   if (flags.header != "guess") out.header = flags.header == "yes" ? CsvHeader::kYes : CsvHeader::kNo;
   out.names = flags.names;
+  if (flags.decimal != "guess") out.decimal = flags.decimal[0];
+  out.decimal_in_doubt = flags.in_doubt;
   return out;
 }
 

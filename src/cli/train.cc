@@ -155,7 +155,7 @@ void check_no_table_flags(const TrainFlags& flags, const std::string& data) {
   for (const char* name :
        {"--test", "--split", "--ignore", "--include", "--missing", "--not-missing", "--task",
         "--strip-label-dots", "--merge-labels", "--schema", "--environment", "--quarantine", "--slice",
-        "--threshold", "--positive", "--delimiter", "--header", "--names"}) {
+        "--threshold", "--positive", "--delimiter", "--header", "--names", "--decimal"}) {
     if (flags.verb->count(name)) wrong += cat(wrong.empty() ? "" : ", ", name);
   }
   if (wrong.empty()) return;
@@ -386,6 +386,7 @@ void add_train(CLI::App& app) {
         [&](TrainPlan& plan) { take_strategy(*verb, flags->distribute, plan.distribute); });
     flags->changes.push_back([&](TrainPlan& plan) { take_device(*verb, flags->device, plan.device); });
     given("--header", [&](TrainPlan& plan) { plan.data.header = table.header; });
+    given("--decimal", [&](TrainPlan& plan) { plan.data.decimal = table.decimal; });
     given("--names", [&](TrainPlan& plan) { plan.data.names = table.names; });
     given("--delimiter", [&](TrainPlan& plan) {
       const char separator = table.separator();

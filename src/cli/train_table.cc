@@ -64,7 +64,7 @@ void show_notes(const ColumnProgram& columns, const Terminal& terminal) {
 }
 
 TableFlags reading_of(const DataPlan& data) {
-  return {.delimiter = data.delimiter, .header = data.header, .names = data.names};
+  return {.delimiter = data.delimiter, .header = data.header, .names = data.names, .decimal = data.decimal};
 }
 
 // The table to train on; a first line with the label's name is one of names.
@@ -305,7 +305,7 @@ void train_table(const TableRun& run) {
   check_replaced(plan.model.path, question_of(columns), plan.fit.epochs, run.force);
   std::optional<CsvTable> given_test;
   if (!data.test.empty()) {
-    given_test = reading.read(data.test, columns.column_names());
+    given_test = reading.beside(columns.decimal()).read(data.test, columns.column_names());
     check_test(columns, *given_test, data.test);
   }
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });

@@ -191,6 +191,11 @@ NumberStyle other_point(NumberStyle style) {
   return kOthers[static_cast<size_t>(style)];
 }
 
+bool has_decimal_comma(NumberStyle style) {
+  return style == NumberStyle::kDecimalComma || style == NumberStyle::kSpacesDecimalComma ||
+         style == NumberStyle::kApostrophesDecimalComma;
+}
+
 bool shows_other_point(std::string_view text, const NumberForm& form) {
   if (read_number(text, form) || !read_number(text, {other_point(form.style), form.unit, form.multiples}))
     return false;

@@ -139,5 +139,50 @@ TEST(ColumnAmounts, PointsBetweenThousandsOfAmounts) {
             "numeric, 1200 to 40239, in €, written as 1.234,5");
 }
 
+std::string points_table(const std::string& more, const std::string& cell) {
+  std::string text = cat("lat;", more, ";y\n");
+  for (int i = 0; i < 40; ++i) text += cat(11 + i, ".", 200 + i, ";", cell, i * i % 7 < 3 ? ";a\n" : ";b\n");
+  return text;
+}
+
+// 11.200 to 50.239, or a thousand times that.
+TEST(ColumnAmounts, OtherColumnsAndTheFlagTellWhatAPointMeans) {
+  const auto note = [](const std::string& text, CsvOptions options = {}) {
+    return noted(fit_all(parse_csv(text, options), {.label = "y"}), "lat");
+  };
+  const std::string thousands = "numeric, 11200 to 50239, written as 1.234,5",
+                    decimals = "numeric, 11.2 to 50.239";
+  EXPECT_EQ(note(points_table("z", "x")), thousands);
+  EXPECT_EQ(note(points_table("z", "0.5")), decimals);
+  EXPECT_EQ(note(points_table("z", "0,5")), thousands);
+  EXPECT_EQ(note(points_table("z", "0,5"), {.decimal = '.'}), decimals);
+  EXPECT_EQ(note(points_table("z", "0.5"), {.decimal = ','}), thousands);
+  EXPECT_EQ(note(points_table("z", "x"), {.decimal_in_doubt = '.'}), decimals);
+  std::string commas = "x,z,y\n";
+  for (int i = 0; i < 40; ++i)
+    commas += cat("\"", 11 + i, ",", 200 + i, "\",\"0,5\",", i % 3 ? "a\n" : "b\n");
+  EXPECT_EQ(noted(fit_all(parse_csv(commas), {.label = "y"}), "x"),
+            "numeric, 11.2 to 50.239, written as 1234,5");
+}
+
+TEST(ColumnAmounts, AModelReadsThePointAsInTrainingAndAsItIsTold) {
+  const std::string text = points_table("z", "x");
+  const ColumnProgram program = fit_all(parse_csv(text, {.decimal = '.'}), {.label = "y"});
+  EXPECT_EQ(program.decimal(), '.');
+  EXPECT_EQ(ColumnProgram::from_json(program.to_json()).decimal(), '.');
+  const auto inputs = [&](const ColumnProgram& of, const std::string& cell, CsvOptions options) {
+    return of.inputs(parse_csv(cat("lat;z\n", cell, ";x\n"), options)).to_vector<float>()[0];
+  };
+  const float wanted = inputs(program, "48.43", {});
+  EXPECT_EQ(inputs(program, "48.430", {}), wanted);
+  EXPECT_EQ(inputs(program, "48,430", {.decimal = ','}), wanted);
+  const ColumnProgram thousands = fit_all(parse_csv(text), {.label = "y"});
+  EXPECT_EQ(thousands.decimal(), ',');
+  EXPECT_EQ(inputs(thousands, "48430", {}), inputs(thousands, "48.430", {}));
+  EXPECT_EQ(inputs(thousands, "11500.5", {.decimal = '.'}), inputs(thousands, "11500,5", {}));
+  EXPECT_EQ(fit_all(table_of("x", [](int i) { return cat(i); }), {.label = "y"}).decimal(), '.')
+      << "z has points";
+}
+
 }  // namespace
 }  // namespace espalier

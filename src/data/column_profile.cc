@@ -1,7 +1,6 @@
 #include "data/column_profile.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -10,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/format.h"
+#include "format/number_marks.h"
 
 namespace espalier {
 
@@ -19,6 +19,8 @@ ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> row
   ColumnProfile out;
   out.table = &table;
   out.delimiter = table.delimiter();
+  out.point = table.numbers().point;
+  out.told = table.numbers().told;
   out.codes.reserve(rows.size());
   std::unordered_map<std::string_view, uint32_t> places;
   for (const int64_t row : rows) {
@@ -121,21 +123,29 @@ bool all_points_group(const ColumnProfile& profile, const std::string& unit) {
 }
 
 // The styles in the order in which they are likely.
-auto number_styles(const ColumnProfile& profile, const std::string& unit) {
-  std::array styles{NumberStyle::kPlain,
-                    NumberStyle::kThousands,
-                    NumberStyle::kDecimalComma,
-                    NumberStyle::kApostrophes,
-                    NumberStyle::kSpaces,
-                    NumberStyle::kSpacesDecimalComma,
-                    NumberStyle::kApostrophesDecimalComma,
-                    NumberStyle::kClock};
+std::vector<NumberStyle> number_styles(const ColumnProfile& profile, const std::string& unit) {
+  using enum NumberStyle;
+  if (profile.told) {
+    if (profile.point == '.') return {kPlain, kThousands, kApostrophes, kSpaces, kClock};
+    return {kDecimalComma, kSpacesDecimalComma, kApostrophesDecimalComma, kClock};
+  }
+  std::vector<NumberStyle> styles{
+      kPlain, kThousands, kDecimalComma, kApostrophes, kSpaces, kSpacesDecimalComma, kApostrophesDecimalComma,
+      kClock};
+  // As the table does: the column itself counts more than others.
+  const auto decimal = [&](char mark) {
+    if (profile.point != mark) return false;
+    NumberMarks marks;
+    for (const ColumnProfile::Value& value : profile.values) marks.look(value.text);
+    return !marks.thousands(mark);
+  };
+  const bool semicolons = profile.delimiter == ';';
   // Semicolons part cells where commas are decimal.
-  if (profile.delimiter == ';') std::swap(styles[1], styles[2]);
-  if (profile.delimiter == ';' && all_points_group(profile, unit)) std::swap(styles[0], styles[1]);
+  if (semicolons || decimal(',')) std::swap(styles[1], styles[2]);
+  if (semicolons && !decimal('.') && all_points_group(profile, unit)) std::swap(styles[0], styles[1]);
   // In Brazil too.
-  if (profile.delimiter != ';' && unit == "R$" && all_points_group(profile, unit))
-    std::swap(styles[0], styles[2]);
+  if (!semicolons && unit == "R$" && all_points_group(profile, unit))
+    std::iter_swap(styles.begin(), std::ranges::find(styles, kDecimalComma));
   return styles;
 }
 

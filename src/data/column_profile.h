@@ -26,6 +26,8 @@ struct ColumnProfile {
   const CsvTable* table = nullptr;        // lives as long
   std::shared_ptr<const void> kept = {};  // texts that stand in no cell
   char delimiter = ',';                   // of the table: between semicolons a comma is likely decimal
+  char point = 0;                         // CsvNumbers::point of it
+  bool told = false;                      // CsvNumbers::told
 
   int64_t rows() const { return static_cast<int64_t>(codes.size()); }
   int64_t present() const { return rows() - missing; }

@@ -75,6 +75,7 @@ std::optional<std::string> exact_number(std::string_view text, const NumberForm&
 std::optional<double> read_clock(std::string_view text);
 // 1,234.5 for 1.234,5, and the other way.
 NumberStyle other_point(NumberStyle style);
+bool has_decimal_comma(NumberStyle style);
 // Whether a text is a number with the one and none with the other.
 bool shows_other_point(std::string_view text, const NumberForm& form);
 bool is_whole(std::string_view text, const NumberForm& form);
@@ -338,6 +339,7 @@ struct LabelStep {
 struct ColumnProgram::Data {
   std::vector<std::string> columns;  // all of the table that was fitted
   bool numbered = false;             // their names are invented
+  char decimal = 0;                  // CsvNumbers::point of that table
   MissingWords missing;
   LabelStep label;
   std::vector<ColumnStep> steps;

@@ -67,6 +67,29 @@ bool expects_unit(const ColumnStep& step) {
          espalier::nearly_all(step.cells.read - number->without_unit, step.cells.read);
 }
 
+// Which numbers of a table are read with the other point than in training.
+class OtherPoint {
+ public:
+  OtherPoint(const ColumnProgram::Data& data, const CsvTable& table, const ColumnPlaces& places)
+      : told_(table.numbers().told ? table.numbers().point : '\0'),
+        all_(!told_ && writes_other_point(data, table, places)) {
+    any_ = all_ || std::ranges::any_of(data.steps, [&](const ColumnStep& step) {
+             const auto* number = std::get_if<NumericStep>(&step.how);
+             return number && number->form.style != NumberStyle::kPlain && of(number->form);
+           });
+  }
+  bool of(const NumberForm& form) const {
+    if (!told_ || form.style == NumberStyle::kClock) return all_;
+    return has_decimal_comma(form.style) != (told_ == ',');
+  }
+  // Plain numbers may have no point.
+  bool any() const { return any_; }
+
+ private:
+  char told_;
+  bool all_, any_ = false;
+};
+
 template <class Step>
 Step with_other_point(Step step) {
   step.form.style = other_point(step.form.style);
@@ -81,7 +104,7 @@ class Application {
         rows_(rows),
         found_(find_columns(data, table, true)),
         places_(found_.inputs),
-        other_point_(writes_other_point(data, table, found_)) {
+        other_point_(data, table, found_) {
     for (const ColumnStep& step : data.steps) {
       width_ += step.width();
       const auto* category = std::get_if<CategoryStep>(&step.how);
@@ -90,7 +113,7 @@ class Application {
                                  .range = std::visit([](const auto& how) { return how.seen(); }, step.how)});
       report_.columns.back().written = std::visit([](const auto& how) { return how.written(); }, step.how);
     }
-    report_.other_point = other_point_;
+    report_.other_point = other_point_.any();
     report_.rows = rows.size();
     report_.outside.resize(static_cast<size_t>(rows.size()));
   }
@@ -106,7 +129,7 @@ class Application {
       beyond_.fill(false);
       for (size_t i = 0; i < data_.steps.size(); ++i) {
         const auto* number = std::get_if<NumericStep>(&data_.steps[i].how);
-        if (number && other_point_)
+        if (number && other_point_.of(number->form))
           read(with_other_point(*number), i, begin, end, inputs);
         else
           std::visit([&](const auto& step) { read(step, i, begin, end, inputs); }, data_.steps[i].how);
@@ -169,7 +192,7 @@ class Application {
   const RowList& rows_;
   const ColumnPlaces found_;
   const std::vector<int64_t>& places_;
-  const bool other_point_;
+  const OtherPoint other_point_;
   int64_t width_ = 0;
   std::array<bool, kBlock> beyond_ = {};  // rows of the block
   ColumnReport report_;
@@ -302,7 +325,7 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
   const RowList list(table, rows);
   const ColumnPlaces found = find_columns(*data_, table, true);
   const std::vector<int64_t>& places = found.inputs;
-  const bool other_point = writes_other_point(*data_, table, found);
+  const OtherPoint other_point(*data_, table, found);
   std::vector<std::vector<std::string>> out(static_cast<size_t>(list.size()));
   for (size_t s = 0; s < places.size(); ++s) {
     const ColumnStep& step = data_->steps[s];
@@ -313,7 +336,7 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
       const Cell cell{table, row, places[s], table.cell(row, places[s])};
       if (data_->missing.of(step.column).contains(cell.text)) continue;
       const CellOutcome outcome =
-          number && other_point
+          number && other_point.of(number->form)
               ? with_other_point(*number).read(cell, inputs.data())
               : std::visit([&](const auto& how) { return how.read(cell, inputs.data()); }, step.how);
       if (outcome == CellOutcome::kBeyond || outcome == CellOutcome::kUnreadable ||
@@ -335,7 +358,8 @@ Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) cons
     refuse_table(lacking, table);
   }
   LabelStep other;
-  if (!classification() && writes_other_point(*data_, table, found)) other = with_other_point(data_->label);
+  if (!classification() && OtherPoint(*data_, table, found).of(data_->label.form))
+    other = with_other_point(data_->label);
   const LabelStep& label = other.column.empty() ? data_->label : other;
   std::vector<int32_t> classes;
   std::vector<float> numbers;
@@ -392,6 +416,7 @@ std::vector<std::string> ColumnProgram::names_of(const CsvTable& table) const {
   return std::ssize(out) == table.columns() ? out : table.names();
 }
 
+char ColumnProgram::decimal() const { return data_->decimal; }
 const std::vector<std::string>& ColumnProgram::missing_words() const { return data_->missing.words(); }
 std::map<std::string, std::vector<std::string>> ColumnProgram::value_words() const {
   return data_->missing.values();

@@ -130,6 +130,7 @@ ColumnProgram ColumnProgram::fit(const CsvTable& table, std::span<const int64_t>
   Fitter(table, training_rows, options, *data).run();
   return ColumnProgram(std::move(data));
 }
+  data->decimal = table.numbers().point;
 
 std::vector<int64_t> labelled_rows(const CsvTable& table, const ColumnOptions& options, Location at) {
   const CallScope scope(at);

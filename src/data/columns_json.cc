@@ -173,6 +173,7 @@ std::string ColumnProgram::to_json() const {
   Writer writer(json);
   writer("columns", data_->columns);
   writer("numbered", data_->numbered);
+  if (data_->decimal) writer("decimal", std::string(1, data_->decimal));
   writer("missing", data_->missing.words());
   if (const auto values = data_->missing.values(); !values.empty()) json["values"] = values;
   json["label"] = Json::object();
@@ -205,6 +206,10 @@ ColumnProgram ColumnProgram::from_json(std::string_view text, Location at) {
   std::vector<std::string> missing;
   reader("columns", data->columns);
   reader("numbered", data->numbered);
+  std::string decimal;
+  reader.optional("decimal", decimal);
+  if (!decimal.empty() && decimal != "." && decimal != ",") fail("decimal", "must be a point or a comma");
+  if (!decimal.empty()) data->decimal = decimal[0];
   reader("missing", missing);
   MissingWords::Values values;
   if (const auto found = json.find("values"); found != json.end()) {

@@ -29,6 +29,13 @@ bool may_delimit(char delimiter) {
   return byte < 0x80 && !alphanumeric && (byte == 0 || !std::strchr("\"\r\n.+-", delimiter));
 }
 
+void check_decimal(const CsvOptions& options) {
+  for (const char sign : {options.decimal, options.decimal_in_doubt}) {
+    if (sign && sign != '.' && sign != ',')
+      throw ValueError("csv.decimal", cat("the decimal sign is a point or a comma, got '", sign, "'"));
+  }
+}
+
 // "line 7", "lines 7, 9, 12 and more": of these bytes.
 std::string lines_of(std::string_view text, const std::vector<size_t>& places, size_t all) {
   constexpr size_t kNamed = 3;
@@ -134,12 +141,6 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& names) {
   return out;
 }
 
-// 1,234 may be a number of thousands; 0,234 and 1,23 are none.
-bool may_group(std::string_view text) {
-  const size_t comma = text.find(','), first = text.find_first_of("0123456789");
-  return text[first] != '0' && first < comma && comma - first <= 3 && text.size() - comma == 4;
-}
-
 }  // namespace
 
 void refuse_other_kinds(std::string_view bytes) {
@@ -163,13 +164,6 @@ void refuse_other_kinds(std::string_view bytes) {
       begin.starts_with("\x89PNG") || begin.starts_with("\xff\xd8\xff") || begin.starts_with("GIF8");
   if (picture || begin.starts_with("%PDF"))
     throw FormatError("csv.kind", cat("this is ", picture ? "a picture" : "a PDF", ", no table"));
-}
-
-std::optional<std::string> CsvNumbers::plain_number(std::string_view cell, int64_t column) const {
-  if (!grouped.empty() && grouped[static_cast<size_t>(column)]) {
-    if (std::optional<std::string> whole = without_thousands(cell)) return whole;
-  }
-  return decimal_comma ? with_decimal_point(cell) : std::nullopt;
 }
 
 std::string_view CsvTable::cell(int64_t row, int64_t column) const {
@@ -275,24 +269,6 @@ bool CsvTable::last_is_empty() const {
   return columns_ > 1;
 }
 
-void CsvTable::guess_numbers() {
-  bool comma = false;
-  std::vector<bool> grouped(static_cast<size_t>(columns_)), pointed(grouped);
-  for (int64_t row = 0; row < std::min(rows_, kLooked); ++row) {
-    for (int64_t c = 0; c < columns_; ++c) {
-      const std::string_view text = cell(row, c);
-      if (text.find('.') != text.npos && parse_decimal(text)) {
-        const bool groups = delimiter_ == ';' && without_thousands(text);
-        (groups ? grouped : pointed)[static_cast<size_t>(c)] = true;
-      }
-      comma = comma || (parse_decimal_comma(text) && (delimiter_ == ';' || !may_group(text)));
-    }
-  }
-  for (size_t c = 0; c < grouped.size(); ++c) grouped[c] = grouped[c] && !pointed[c];
-  numbers_.decimal_comma = comma && std::ranges::count(pointed, true) == 0;
-  if (std::ranges::count(grouped, true) > 0) numbers_.grouped = std::move(grouped);
-}
-
 void CsvTable::guess_header(const std::vector<std::string>& expected) {
   const int64_t looked = std::min(rows_, kLooked);
   const auto is_expected = [&](int64_t c) {
@@ -366,6 +342,7 @@ CsvTable CsvTable::with_names(const std::vector<std::string>& names, Location at
 CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   const CallScope scope(at);
   if (!may_delimit(options.delimiter)) throw ValueError("csv.delimiter", kDelimiters);
+  check_decimal(options);
   refuse_other_kinds(text);
   if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);
   CsvTable table;
@@ -386,7 +363,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   table.cells_ = cells;
   const bool trailing = !strict && table.last_is_empty();
   table.columns_ -= trailing;
-  table.guess_numbers();
+  const auto doubts = table.guess_numbers(options);
   if (options.header == CsvHeader::kGuess) table.guess_header(options.expected);
   if (options.header == CsvHeader::kYes) table.first_ = 1;
   table.rows_ -= table.first_;
@@ -405,6 +382,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   }
   table.pass_over_rows(*cells, options.as_written);
   table.name_columns(options.names);
+  table.note_doubts(doubts);
   return table;
 }
 

@@ -94,8 +94,8 @@ void CsvBlocks::begin(CsvBlock& first, const CsvOptions& options) {
   notes_ = head.notes();
   had_header_ = head.had_header();
   delimiter_ = head.delimiter();
-  // Between cells a comma is no point.
-  if (delimiter_ != ',' || head.columns() == 1) numbers_ = head.numbers();
+  // Between cells a comma is no point, unless somebody says so.
+  if (delimiter_ != ',' || head.columns() == 1 || options.decimal) numbers_ = head.numbers();
   if (head.rows() == 0) {
     cells_ = head.columns();
     return;

@@ -11,7 +11,12 @@ namespace espalier {
 TableStatistics statistics_of_table(const CsvTable& table, const StatisticsOptions& options) {
   // Between semicolons a comma may be a point.
   const char delimiter = table.numbers().plain() ? ',' : ';';
-  const CsvOptions csv{.delimiter = delimiter, .header = CsvHeader::kNo, .names = table.names()};
+  const CsvNumbers& numbers = table.numbers();
+  const CsvOptions csv{.delimiter = delimiter,
+                       .header = CsvHeader::kNo,
+                       .names = table.names(),
+                       .decimal = numbers.told ? numbers.point : '\0',
+                       .decimal_in_doubt = numbers.point};
   const std::string text = csv_text(table, all_rows(table), all_columns(table), delimiter);
   const std::string cells_alone = text.substr(text.find('\n') + 1);
   CsvBlocks blocks(std::make_unique<TextSource>(cells_alone), csv, options.block);
