@@ -8,6 +8,7 @@
 #include "base/shortened.h"
 #include "data/column_fit.h"
 #include "data/column_guess.h"
+#include "data/missing_code.h"
 #include "data/positive_class.h"
 #include "format/csv_scan.h"
 
@@ -171,6 +172,8 @@ void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
   const std::string mix = unit_mix(profile, {label.step.form, numbers.count});
   if (!label.step.form.unit.empty() && !mix.empty())
     label.notes.push_back({label.step.column, read_alike(mix, label.step.form), true});
+  if (const auto codes = find_missing_codes(profile, label.step.form))
+    label.notes.push_back({label.step.column, text(*codes), true});
 }
 
 }  // namespace

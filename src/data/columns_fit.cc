@@ -5,6 +5,7 @@
 #include "data/column_label.h"
 #include "data/column_leak.h"
 #include "data/columns_apply.h"
+#include "data/missing_code.h"
 
 namespace espalier {
 namespace {
@@ -104,6 +105,9 @@ class Fitter {
     FittedStep fitted = fit_step(name, guess, profile, options_.max_categories);
     note(name, fitted.text);
     if (!fitted.hint.empty()) note(name, fitted.hint, true);
+    if (guess.kind == ColumnKind::kNumeric) {
+      if (const auto codes = find_missing_codes(profile, guess.numbers)) note(name, text(*codes), true);
+    }
     if (!leak.suspicion.empty()) note(name, leak.suspicion, true);
     data_.steps.push_back(std::move(fitted.step));
   }
@@ -126,11 +130,11 @@ ColumnProgram ColumnProgram::fit(const CsvTable& table, std::span<const int64_t>
   auto data = std::make_shared<Data>();
   data->columns = table.names();
   data->numbered = table.numbered();
+  data->decimal = table.numbers().point;
   data->missing = MissingWords(options.missing, options.values);
   Fitter(table, training_rows, options, *data).run();
   return ColumnProgram(std::move(data));
 }
-  data->decimal = table.numbers().point;
 
 std::vector<int64_t> labelled_rows(const CsvTable& table, const ColumnOptions& options, Location at) {
   const CallScope scope(at);

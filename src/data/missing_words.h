@@ -1,4 +1,5 @@
-// Words of cells that hold no value.
+// Words of cells that hold no value. One that is a number stands for all that spell this number: -999 for
+// -999.0, -999,00 and -9.99e2; not for digits behind a 0, which are a code: 099 is not 99.
 #pragma once
 
 #include <initializer_list>
@@ -25,14 +26,17 @@ class MissingWords {
   // Whatever column the cell is of.
   bool contains(std::string_view text) const;
   // Whether one of them is a number, as -999.
-  bool numbers() const { return numbers_; }
+  bool numbers() const { return !numbers_of_words_.empty(); }
   const std::vector<std::string>& words() const { return words_; }
   Values values() const;
 
  private:
+  bool is_one_of_numbers(std::string_view text) const;
+
   std::vector<std::string> words_;
+  std::vector<double> numbers_of_words_;
   std::map<std::string, std::shared_ptr<const MissingWords>, std::less<>> of_;
-  bool empty_ = false, numbers_ = false;
+  bool empty_ = false;
   bool first_[256] = {};  // of any word
 };
 

@@ -6,6 +6,7 @@
 #include "base/shortened.h"
 #include "data/column_fit.h"
 #include "data/column_guess.h"
+#include "data/missing_code.h"
 #include "evaluate/drift.h"
 #include "evaluate/envelope.h"
 #include "fairness/data_bias.h"
@@ -237,6 +238,7 @@ class Faults {
       if (!units(train_.names()[c], profiles_[c]) && !dates(train_.names()[c], profiles_[c]))
         words_among_numbers(train_.names()[c], profiles_[c]);
       spellings(train_.names()[c], profiles_[c]);
+      missing_codes(train_.names()[c], profiles_[c]);
     }
   }
   // Whether numbers of the column have a unit in many cells and none in others.
@@ -245,6 +247,13 @@ class Faults {
     if (!mix.empty())
       add(FaultOf::kCells, name, cat("column \"", name, "\" has ", mix, ": write them alike"), false);
     return !mix.empty();
+  }
+  void missing_codes(const std::string& name, const ColumnProfile& profile) {
+    const ColumnGuess guess = guess_column(name, false, true, profile);
+    if (guess.kind != ColumnKind::kNumeric) return;
+    const auto codes = find_missing_codes(profile, guess.numbers);
+    if (codes && codes->fewest >= options_.k)
+      add(FaultOf::kCells, name, cat("column \"", name, "\": ", text(*codes, false)), false);
   }
   void words_among_numbers(const std::string& name, const ColumnProfile& profile) {
     const FormCount numbers = number_form(profile);

@@ -196,7 +196,7 @@ class Reader {
       out_.states[row] = empty_.present ? CellState::kEmpty : CellState::kMissing;
       return false;
     }
-    const bool missing = !words_.empty() && std::find(words_.begin(), words_.end(), cell) != words_.end();
+    const bool missing = !words_.empty() && empty_.missing.contains(cell);
     out_.states[row] = missing ? CellState::kMissing : CellState::kValue;
     return !missing;
   }
