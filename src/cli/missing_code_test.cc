@@ -1,4 +1,4 @@
-// -999 among measurements: said, with the flag, which mends it.
+// -999 among measurements, and None among the classes of a label: said, with the flag, which mends it.
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
@@ -71,6 +71,89 @@ TEST_F(MissingCode, OfANumberThatIsLearned) {
   train(file("label.csv", out), {});
   EXPECT_NE(said.find("y: 10 % of the values are -9999, the others 0.25 to 597.25: a code"), said.npos)
       << said;
+}
+
+// v says it all: below 45 None, below 55 Mild, else Severe.
+struct MissingLabel : MissingCode {
+  std::string pains(const std::string& none, const std::string& name = "pains.csv") const {
+    std::string out = "v,y\n";
+    for (int i = 0; i < 300; ++i) {
+      const int v = 30 + 37 * i % 55;
+      out += cat(v, ".5,", v < 45 ? none : v < 55 ? "Mild" : "Severe", "\n");
+    }
+    return file(name, out);
+  }
+  int none() const {
+    int out = 0;
+    for (int i = 0; i < 300; ++i) out += 30 + 37 * i % 55 < 45;
+    return out;
+  }
+};
+
+constexpr const char* kNoneSaid = "27 % of the rows say None, which counts as missing; ";
+
+TEST_F(MissingLabel, AWordThatCountsAsMissingIsNamedWithTheFlag) {
+  const std::string file = pains("None");
+  const std::string wanted = cat(kNoneSaid, "--not-missing None makes it a class");
+  const Json two = train(file, {});
+  ASSERT_EQ(two["warnings"].size(), 1u) << two["warnings"];
+  EXPECT_EQ(two["warnings"][0], cat(none(), " rows have no value of \"y\" and are left out; ", wanted));
+  EXPECT_EQ(finding(check(cat(file, " --label y")), "y"), cat("note: column \"y\": ", wanted));
+  const Outcome evaluated = call_command(cat("evaluate ", path("model"), " ", file, " --all-rows"));
+  EXPECT_NE(evaluated.error.find(cat("have no label and are passed over; ", kNoneSaid,
+                                     "`espalier train` with --not-missing None makes it a class")),
+            evaluated.error.npos)
+      << evaluated.error;
+  const Json three = train(file, {"--not-missing", "None"});
+  EXPECT_EQ(three["warnings"], Json::array());
+  EXPECT_NE(said.find("y: the label, 3 classes: Mild ("), said.npos) << said;
+  EXPECT_EQ(finding(check(cat(file, " --label y --not-missing None")), "y"), "");
+  EXPECT_EQ(call_command(cat("evaluate ", path("model"), " ", file, " --all-rows")).error.find("missing"),
+            std::string::npos);
+}
+
+TEST_F(MissingLabel, OtherWordsAndNone) {
+  train(pains("n/a"), {});
+  EXPECT_NE(said.find("27 % of the rows say n/a, which counts as missing; --not-missing n/a makes"),
+            said.npos)
+      << said;
+  train(pains("", "empty.csv"), {});
+  EXPECT_NE(said.find("are left out\n"), said.npos) << said;
+  train(pains("none", "small.csv"), {});
+  EXPECT_EQ(said.find("left out"), said.npos) << "a class\n" << said;
+  // Of numbers NA is no class.
+  std::string numbers = "v,y\n";
+  for (int i = 0; i < 300; ++i) numbers += cat(i, ".5,", i % 3 == 0 ? "NA" : i < 150 ? "0" : "1", "\n");
+  const std::string file_of = file("numbers.csv", numbers);
+  train(file_of, {});
+  EXPECT_NE(said.find("100 rows have no value of \"y\" and are left out\n"), said.npos) << said;
+  EXPECT_EQ(finding(check(cat(file_of, " --label y")), "y"), "");
+}
+
+TEST_F(MissingLabel, WhereOneClassIsLeftTheErrorSaysIt) {
+  std::string out = "v,y\n";
+  for (int i = 0; i < 100; ++i) out += cat(i, ".5,", i % 4 ? "Yes" : "None", "\n");
+  const Outcome train =
+      call_command(cat("train --data ", file("one.csv", out), " --label y --model ", path("model")));
+  EXPECT_EQ(train.code, 2);
+  EXPECT_NE(train.error.find("training rows are \"Yes\""), train.error.npos) << train.error;
+  EXPECT_NE(train.error.find(
+                "25 % of the rows say None, which counts as missing; --not-missing None makes it a class"),
+            train.error.npos)
+      << train.error;
+}
+
+TEST_F(MissingLabel, OfScoresToo) {
+  std::string out = "y,score\n";
+  for (int i = 0; i < 100; ++i)
+    out += cat(i % 4 == 0 ? "None" : i % 4 == 1 ? "Mild" : "Severe", ",0.", 10 + i % 80, "\n");
+  const Outcome scored = call_command(
+      cat("evaluate --scores ", file("scores.csv", out), " --label y --score score --positive Severe"));
+  EXPECT_NE(
+      scored.error.find("25 rows have no value of \"y\" and are left out; 25 % of the rows say None, which "
+                        "counts as missing; --not-missing None makes it a class"),
+      scored.error.npos)
+      << scored.error;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "cli/scores.h"
 #include "data/column_steps.h"
 #include "data/label_dots.h"
+#include "data/missing_labels.h"
 #include "espalier/error.h"
 #include "format/expression_node.h"
 #include "format/toml.h"
@@ -139,9 +140,12 @@ class ScoreReader {
       ++out[std::string(text)];
     }
     if (out_.rows.empty()) throw ValueError("scores.label", cat(source_name(path_), ": no row has a label"));
-    if (const int64_t unlabelled = out_.table.rows() - std::ssize(out_.rows))
+    if (const int64_t unlabelled = out_.table.rows() - std::ssize(out_.rows)) {
+      const std::string of_missing = missing_labels(out_.table, label_, none_);
       results.warn({cat(unlabelled, unlabelled == 1 ? " row has no value of \"" : " rows have no value of \"",
-                        flags_.label, unlabelled == 1 ? "\" and is left out" : "\" and are left out")});
+                        flags_.label, unlabelled == 1 ? "\" and is left out" : "\" and are left out",
+                        of_missing.empty() ? "" : "; ", of_missing)});
+    }
     return out;
   }
 

@@ -13,6 +13,7 @@
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/train_images.h"
+#include "data/missing_labels.h"
 #include "evaluate/envelope.h"
 #include "report/table.h"
 #include "train/saved_files.h"
@@ -285,6 +286,20 @@ Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const st
   return out;
 }
 
+namespace {
+
+// What such rows say instead. Only training makes a class of it.
+std::string missing_labels_of(const ColumnProgram& columns, const CsvTable& table) {
+  const std::vector<std::string> names = columns.names_of(table);
+  const auto column = std::ranges::find(names, columns.label()) - names.begin();
+  if (!columns.classification() || column == std::ssize(names)) return "";
+  const std::string found =
+      missing_labels(table, column, missing_words_of(columns), "`espalier train` with ");
+  return found.empty() ? "" : cat("; ", found);
+}
+
+}  // namespace
+
 std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvTable& table,
                                         const std::string& path, const Results& results) {
   std::vector<int64_t> rows = columns.labelled_rows(table);
@@ -292,8 +307,8 @@ std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvT
   if (rows.empty() && without > 0)
     throw ValueError("table.labels", cat(path, ": no row has a label \"", columns.label(), "\""));
   if (without > 0) {
-    results.warn(
-        {cat(without, " of ", table.rows(), " rows of ", path, " have no label and are passed over")});
+    results.warn({cat(without, " of ", table.rows(), " rows of ", path, " have no label and are passed over",
+                      missing_labels_of(columns, table))});
   }
   return rows;
 }

@@ -27,6 +27,7 @@
 #include "cli/scores.h"
 #include "cli/split.h"
 #include "cli/train_images.h"
+#include "data/missing_labels.h"
 #include "report/progress.h"
 #include "report/table.h"
 
@@ -317,10 +318,14 @@ void train_table(const TableRun& run) {
   say_aside(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(),
                 "\" is learned as ", columns.classification() ? "a class" : "a number", " from ",
                 rows.train.size(), " of the rows\n"));
-  if (const int64_t unlabelled = std::ssize(found.kept) - std::ssize(labelled))
+  if (const int64_t unlabelled = std::ssize(found.kept) - std::ssize(labelled)) {
+    const std::string of_missing =
+        columns.classification() ? missing_labels(table, table.column(columns.label()), missing) : "";
     run.results.warn(
         {cat(unlabelled, unlabelled == 1 ? " row has no value of \"" : " rows have no value of \"",
-             columns.label(), unlabelled == 1 ? "\" and is left out" : "\" and are left out")});
+             columns.label(), unlabelled == 1 ? "\" and is left out" : "\" and are left out",
+             of_missing.empty() ? "" : "; ", of_missing)});
+  }
   show_notes(columns, progress);
   show_split(columns, table, data);
 

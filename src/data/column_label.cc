@@ -9,6 +9,7 @@
 #include "data/column_fit.h"
 #include "data/column_guess.h"
 #include "data/missing_code.h"
+#include "data/missing_labels.h"
 #include "data/positive_class.h"
 #include "format/csv_scan.h"
 
@@ -124,7 +125,9 @@ void choose_classes(FittedLabel& label, const std::map<std::string, int64_t>& co
   }
 }
 
-void fit_classes(FittedLabel& label, const ColumnProfile& profile, bool guessed) {
+// `of_missing`: what makes a class of rows without a label, or "".
+void fit_classes(FittedLabel& label, const ColumnProfile& profile, bool guessed,
+                 const std::string& of_missing) {
   label.step.classification = true;
   label.step.whole_numbers = profile.count([&](std::string_view text) {
     return class_number(text) && is_whole(text, NumberStyle::kPlain) && !has_leading_zero(text);
@@ -135,7 +138,8 @@ void fit_classes(FittedLabel& label, const ColumnProfile& profile, bool guessed)
   choose_classes(label, counts);
   if (label.step.classes.size() < 2) {
     refuse(cat("label \"", label.step.column, "\": all ", profile.rows(), " training rows are \"",
-               label.step.classes[0], "\", so there is nothing to tell apart"));
+               label.step.classes[0], "\", so there is nothing to tell apart"),
+           of_missing);
   }
   sort_classes(label.step.classes);
   label.step.prepare();
@@ -268,7 +272,7 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
                        : "learn another column, or one that groups these texts");
   }
   if (classes) {
-    fit_classes(label, profile, options.task == ColumnTask::kGuess);
+    fit_classes(label, profile, options.task == ColumnTask::kGuess, missing_labels(table, column, missing));
   } else if (all_numbers) {
     fit_numbers(label, profile);
   } else {

@@ -7,6 +7,7 @@
 #include "data/column_fit.h"
 #include "data/column_guess.h"
 #include "data/missing_code.h"
+#include "data/missing_labels.h"
 #include "evaluate/drift.h"
 #include "evaluate/envelope.h"
 #include "fairness/data_bias.h"
@@ -234,6 +235,7 @@ class Faults {
   }
 
   void cells() {
+    missing_label_words();
     for (size_t c = 0; c < profiles_.size(); ++c) {
       if (!units(train_.names()[c], profiles_[c]) && !dates(train_.names()[c], profiles_[c]))
         words_among_numbers(train_.names()[c], profiles_[c]);
@@ -247,6 +249,13 @@ class Faults {
     if (!mix.empty())
       add(FaultOf::kCells, name, cat("column \"", name, "\" has ", mix, ": write them alike"), false);
     return !mix.empty();
+  }
+  // Rows without a label are left out of all questions of it, and of training.
+  void missing_label_words() {
+    if (options_.label.empty() || !std::ranges::count(train_.names(), options_.label)) return;
+    const std::string found = missing_labels(train_, train_.column(options_.label), options_.missing);
+    if (!found.empty())
+      add(FaultOf::kCells, options_.label, cat("column \"", options_.label, "\": ", found), false);
   }
   void missing_codes(const std::string& name, const ColumnProfile& profile) {
     const ColumnGuess guess = guess_column(name, false, true, profile);
