@@ -86,6 +86,17 @@ TEST(Verdict, ChangesAreProvenOrNot) {
   }
 }
 
+// Of a figure below 0, by its size: from -0.30 to -0.40 it falls by a third.
+TEST(Verdict, AChangeRelativeToAFigureBelowZeroHasTheSignOfTheChange) {
+  const Assessment now = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}});
+  const Assessment before = assessment_of("g", {{"a", 45, 5, 45, 5}, {"b", 30, 20, 30, 20}});
+  const std::string keys =
+      "metric = \"accuracy\"\nslice = \"g=b\"\nagainst = \"g=a\"\nchange = \"relative\"\nmin = ";
+  EXPECT_NEAR(*result(keys + "-0.1", now, &before).findings[0].judged, -1 / 3., 1e-12);
+  EXPECT_EQ(result(keys + "-0.1", now, &before).ruling, Ruling::kBlocked);
+  EXPECT_EQ(result(keys + "-0.4", now, &before).ruling, Ruling::kPass);
+}
+
 TEST(Verdict, SentencesSayWhatWasJudged) {
   Assessment now = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 30, 0, 0, 0}});
   const Assessment before = assessment_of("g", {{"a", 45, 5, 45, 5}, {"b", 30, 20, 30, 20}});
