@@ -99,6 +99,21 @@ TEST(Leaks, RowsThatStandTwiceAreCounted) {
   EXPECT_EQ(found(few)[0].rows, 1);
 }
 
+// Ten in a row are a block, whose rows are named; nine are repeated rows.
+TEST(Leaks, TenRowsThatFollowEachOtherAreABlock) {
+  for (const int length : {9, 10}) {
+    Cells cells = sales(2, 400);
+    for (int i = 0; i < length; ++i) {
+      cells.push_back(cells[static_cast<size_t>(100 + i)]);
+      cells.back()[0] = cat("other-", i);
+    }
+    const auto all = found(cells);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].text, cat(length, " of ", 400 + length, " rows repeat others before them",
+                               length == 10 ? "; rows 401 to 410 repeat rows 101 to 110" : ""));
+  }
+}
+
 // However many they are, shuffled too, and then test rows that are training rows as well.
 TEST(Leaks, ManyRowsThatStandTwiceAreCounted) {
   for (const int again : {50, 250, 500, 1500}) {
