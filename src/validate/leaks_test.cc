@@ -179,6 +179,7 @@ TEST(Leaks, RowsOfTheTestThatTrainAreCounted) {
   EXPECT_TRUE(overlap->warning);
   EXPECT_EQ(overlap->rows, 10);
   EXPECT_EQ(overlap->of, 200);
+  EXPECT_FALSE(of_kind(all, LeakKind::kNearOverlap)) << "a training row is not nearly one, too";
   // Columns are found by name, wherever they stand, and a test without a label is one.
   Cells turned;
   for (const auto& row : test) turned.push_back({row[3], row[4], row[2], row[1], row[0]});
