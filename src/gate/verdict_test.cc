@@ -324,6 +324,20 @@ TEST(Verdict, ThinSlicesAreUndecidedOrLeftOutAndCounted) {
             2u);
 }
 
+// The other side's figure follows from the gap and the first one's.
+TEST(Verdict, AGapHasNoFiguresWhereEitherSideIsNotToBeNamed) {
+  const Verdict verdict = judged("[[gates]]\nmetric = \"accuracy\"\nbetween = \"g\"\nmax = 0.1",
+                                 assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}}));
+  ASSERT_NE(verdict.sentence.find("0.40 against 0.80"), std::string::npos) << verdict.sentence;
+  EXPECT_EQ(without_figures(verdict, {"g=c"}).sentence, verdict.sentence);
+  for (const char* rare : {"g=a", "g=b", "accuracy"}) {
+    const Verdict said = without_figures(verdict, {rare});
+    EXPECT_TRUE(said.results[0].findings[0].withheld) << rare;
+    EXPECT_EQ(said.sentence.find("0.40"), std::string::npos) << said.sentence;
+    EXPECT_EQ(said.sentence.find("0.80"), std::string::npos) << said.sentence;
+  }
+}
+
 TEST(Verdict, WaiversLetPassUntilTheyExpireAndThenBlock) {
   const Assessment given =
       assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 4, 30, 20, 30}});
