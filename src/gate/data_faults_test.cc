@@ -73,6 +73,28 @@ TEST(DataFaults, AFewRowsFarOutAreWorthALook) {
       "column \"weight\": 2 of 600 rows lie beyond all training rows by more than the whole range of these");
 }
 
+// A word for missing that is given is no value to drift: what drifts is the share of missing cells.
+TEST(DataFaults, DriftTakesTheWordsForMissingThatAreGiven) {
+  const auto towns = [](int rows, int unknown) {
+    std::string text = "town,ill\n";
+    for (int i = 0; i < rows; ++i)
+      text += cat(i % 10 < unknown ? "nowhere" : i % 3 ? "Oslo" : "Bonn", i % 2 ? ",no\n" : ",yes\n");
+    return parse_csv(text, {.header = CsvHeader::kYes});
+  };
+  const CsvTable train = towns(600, 1), now = towns(600, 5);
+  const auto drifts = [&](const MissingWords& missing) {
+    std::string out;
+    for (const DataFault& fault : find_data_faults(train, &now, {.label = "ill", .missing = missing})) {
+      if (fault.of == FaultOf::kDrift) out += fault.text;
+    }
+    return out;
+  };
+  EXPECT_NE(drifts(ColumnOptions{}.missing).find("town=nowhere was 0.100"), std::string::npos);
+  const std::string given = drifts({"", "nowhere"});
+  EXPECT_EQ(given.find("nowhere"), std::string::npos) << given;
+  EXPECT_NE(given.find("was missing in 0.100 of the rows and is in 0.500"), std::string::npos) << given;
+}
+
 TEST(DataFaults, NewRowsMayLackTheLabelOrAnything) {
   const CsvTable train = visits(1, 300);
   const CsvTable unlabelled = parse_csv("day,sex,weight\n2031-01-02,Female,70.5\n");
