@@ -74,6 +74,23 @@ TEST(DataSection, OfManyColumnsTheFurthestAreDrawnAndTheRestNamed) {
       << page;
 }
 
+TEST(DataSection, ADomainMayHaveOneLimitAlone) {
+  tfmd::Schema schema;
+  tfmd::Feature &age = *schema.add_feature(), &pay = *schema.add_feature(), &any = *schema.add_feature();
+  age.set_name("age");
+  age.mutable_int_domain()->set_max(90);
+  pay.set_name("pay");
+  pay.mutable_float_domain()->set_min(1.5);
+  any.set_name("any");
+  any.mutable_int_domain();
+  const auto limits = schema_limits(schema);
+  EXPECT_EQ(limits.size(), 2u);
+  EXPECT_EQ(limits.at("age").min, std::nullopt);
+  EXPECT_EQ(limits.at("age").max, 90);
+  EXPECT_EQ(limits.at("pay").min, 1.5);
+  EXPECT_EQ(limits.at("pay").max, std::nullopt);
+}
+
 TEST(DataSection, LimitsOfASchemaAreDrawnAndSaid) {
   tfmd::Schema schema;
   tfmd::Feature& weight = *schema.add_feature();
