@@ -11,14 +11,14 @@ namespace {
 const char* const kTable = "age,job,pay\n30,clerk,10\n99,smith,5\n,clerk,x\n40,baker,7\n50,smith,-1\n";
 
 RowJudgement judged(const std::string& age, const std::string& job, const std::string& whole = "",
-                    const RowOptions& options = {}) {
+                    const RowOptions& options = {}, const char* rows = kTable) {
   tfmd::Schema schema;
   parse_metadata(
       cat(R"(feature { name: "age" type: INT presence { min_fraction: 1 } int_domain { max: 90 } )", age,
           R"(} feature { name: "job" type: BYTES string_domain { value: "clerk" value: "smith" } )", job,
           R"(} feature { name: "pay" type: BYTES } )", whole),
       schema);
-  const CsvTable table = parse_csv(kTable);
+  const CsvTable table = parse_csv(rows);
   return judge_rows(RowValidator(schema, table.names(), options), table);
 }
 std::string tags(const std::string& all) { return cat("annotation { ", all, " }"); }
@@ -54,6 +54,20 @@ TEST(RowJudgement, RowsAreSetAsideWithTheirReasons) {
   EXPECT_EQ(
       judged("", tags("tag: 'espalier.policy=quarantine'"), tags("tag: 'espalier.policy=refuse'")).refused,
       2);
+}
+
+// Whichever column comes first.
+TEST(RowJudgement, OfSeveralBadCellsTheStrictestPolicyDecides) {
+  const std::string refuse = tags("tag: 'espalier.policy=refuse'"),
+                    aside = tags("tag: 'espalier.policy=quarantine'"),
+                    mended = tags("tag: 'espalier.policy=default' tag: 'espalier.default=clerk'");
+  const auto outcome = [](const std::string& age, const std::string& job) {
+    return judged(age, job, "", {}, "age,job,pay\n99,baker,1\n").outcomes.at(0);
+  };
+  EXPECT_EQ(outcome(refuse, aside), RowOutcome::kRefused);
+  EXPECT_EQ(outcome(aside, refuse), RowOutcome::kRefused);
+  EXPECT_EQ(outcome(refuse, mended), RowOutcome::kRefused);
+  EXPECT_EQ(outcome(aside, mended), RowOutcome::kSetAside);
 }
 
 TEST(RowJudgement, DefaultsStandForBadCells) {
