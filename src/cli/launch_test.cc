@@ -56,8 +56,9 @@ TEST(LaunchVerb, ChaosIsForTheFirstStart) {
 
 TEST(LaunchVerb, ARecordSaysHowEachStartEnded) {
   const std::string file = fresh_folder("launch-record") + "/record.json";
-  const Outcome run = call_command(
-      cat("launch -n 2 --restarts 1 --record ", file, " -- sh -c 'exit $((3 - 3 * ESPALIER_RESTART))'"));
+  const Outcome run =
+      call_command(cat("launch -n 2 --restarts 1 --record ", file,
+                       " -- sh -c 'sleep 0.$((5 * ESPALIER_RANK)); exit $((3 - 3 * ESPALIER_RESTART))'"));
   EXPECT_EQ(run.code, 0) << run.error;
   const auto json = nlohmann::json::parse(posix_env().read_file(file));
   EXPECT_EQ(json["version"], 1);
@@ -67,6 +68,7 @@ TEST(LaunchVerb, ARecordSaysHowEachStartEnded) {
   EXPECT_EQ(json["starts"][0]["code"], 3);
   EXPECT_EQ(json["starts"][0]["verdict"], nullptr);
   EXPECT_EQ(json["starts"][0]["ranks"][0]["end"], "ended with status 3");
+  EXPECT_EQ(json["starts"][0]["ranks"][1]["end"], "ended by signal 15");
   EXPECT_EQ(json["starts"][1]["ranks"][1]["end"], "ended with status 0");
   EXPECT_EQ(std::filesystem::status(file).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
