@@ -1,5 +1,6 @@
 #include "kernels/kernel.h"
 
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -170,6 +171,14 @@ TEST(Tiles, TablesAgree) {
 #undef CHECK_BF16
 #undef CHECK_BF16_BOOL
     compare(table.i32_to_f32, tile_table_portable.i32_to_f32, DType::kF32, x, x, x, "i32_to_f32");
+    std::vector<double> wide(kTile), sums(kTile);
+    table.f32_to_f64(wide.data(), far.raw(), nullptr, nullptr, kTile);
+    EXPECT_TRUE(std::equal(wide.begin(), wide.end(), spread.begin())) << name(isa);
+    for (double& w : wide) w += 1.0 / 3;
+    table.add_f64(sums.data(), wide.data(), wide.data(), nullptr, kTile);
+    EXPECT_TRUE(std::equal(sums.begin(), sums.end(), wide.begin(), [](double sum, double w) {
+      return sum == 2 * w;
+    })) << name(isa);
 #undef CHECK_F32
 #undef CHECK_BOOL
   }

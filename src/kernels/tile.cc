@@ -87,6 +87,9 @@ const TileEntry kTileEntries[] = {
     {"convert", kF32, kF16, &TileTable::f32_to_f16},
     {"convert", kF16, kF32, &TileTable::f16_to_f32},
     {"convert", kBool, kF16, &TileTable::bool_to_f16},
+    // Sums of metrics over batches.
+    {"convert", kF32, kF64, &TileTable::f32_to_f64},
+    {"add", kF64, kF64, &TileTable::add_f64},
 };
 constexpr TileFunction TileTable::*kCompareF32[] = {&TileTable::eq_f32, &TileTable::ne_f32,
                                                     &TileTable::ge_f32, &TileTable::gt_f32,

@@ -35,7 +35,7 @@ using TileFunction = void (*)(void* out, const void* a, const void* b, const voi
   X(minimum_f16) X(negate_f16) X(abs_f16) X(sqrt_f16) X(relu_f16) X(relu_gradient_f16)       \
   X(exp_f16) X(tanh_f16) X(logistic_f16) X(tanh_slope_f16) X(rsqrt_f16)                      \
   X(gelu_by_tanh_f16) X(eq_f16) X(ne_f16) X(ge_f16) X(gt_f16) X(le_f16) X(lt_f16)            \
-  X(f32_to_f16) X(f16_to_f32) X(bool_to_f16)
+  X(f32_to_f16) X(f16_to_f32) X(bool_to_f16) X(f32_to_f64) X(add_f64)
 // clang-format on
 
 enum class TileOp : uint8_t {
