@@ -8,10 +8,14 @@ namespace espalier::cli {
 namespace {
 
 Field monitor_field(std::string& target) {
-  return {"monitor", &target, "What is watched: loss, val_loss, val_accuracy, ..."};
+  return {"monitor", &target, "Metric to monitor, e.g. loss, val_loss or val_accuracy"};
 }
 Field mode_field(std::string& target) {
-  return {"mode", &target, "Which values are better; auto knows by the name", {}, {"auto", "min", "max"}};
+  return {"mode",
+          &target,
+          "Direction of improvement of the metric (auto = by its name)",
+          {},
+          {"auto", "min", "max"}};
 }
 
 bool scheduled(const OptimizerPlan& plan) {
@@ -106,13 +110,18 @@ template <>
 struct Kind<EarlyStoppingOptions> {
   static constexpr const char* kName = "EarlyStopping";
   static Fields fields(EarlyStoppingOptions& plan) {
-    return {monitor_field(plan.monitor),
-            {"min_delta", &plan.min_delta, "A smaller change is no improvement", at_least(0)},
-            {"patience", &plan.patience, "Epochs without improvement until the end", at_least(0)},
-            mode_field(plan.mode),
-            {"baseline", &plan.baseline, "Only what is better than this, too, counts"},
-            {"restore_best_weights", &plan.restore_best_weights, "Whether the best epoch's weights are kept"},
-            {"start_from_epoch", &plan.start_from_epoch, "Earlier ones, from 0, do not count", at_least(0)}};
+    return {
+        monitor_field(plan.monitor),
+        {"min_delta", &plan.min_delta, "Change that the metric must exceed to count as an improvement",
+         at_least(0)},
+        {"patience", &plan.patience, "Epochs without improvement after which training stops", at_least(0)},
+        mode_field(plan.mode),
+        {"baseline", &plan.baseline,
+         "Value that the metric must also beat to reset patience (none = no baseline)"},
+        {"restore_best_weights", &plan.restore_best_weights,
+         "Restore the weights of the best epoch when training ends"},
+        {"start_from_epoch", &plan.start_from_epoch, "First epoch that is monitored, counted from 0",
+         at_least(0)}};
   }
 };
 template <>
@@ -120,12 +129,18 @@ struct Kind<ReduceLROnPlateauOptions> {
   static constexpr const char* kName = "ReduceLROnPlateau";
   static Fields fields(ReduceLROnPlateauOptions& plan) {
     return {monitor_field(plan.monitor),
-            {"factor", &plan.factor, "Of the learning rate", {.low = 0, .high = 1, .open_high = true}},
-            {"patience", &plan.patience, "Epochs without improvement until then", at_least(0)},
+            {"factor",
+             &plan.factor,
+             "Factor that the learning rate is multiplied by",
+             {.low = 0, .high = 1, .open_high = true}},
+            {"patience", &plan.patience,
+             "Epochs without improvement after which the learning rate is reduced", at_least(0)},
             mode_field(plan.mode),
-            {"min_delta", &plan.min_delta, "A smaller change is no improvement", at_least(0)},
-            {"cooldown", &plan.cooldown, "Epochs after a reduction that do not count", at_least(0)},
-            {"min_lr", &plan.min_lr, "The rate is never less", at_least(0)}};
+            {"min_delta", &plan.min_delta, "Change that the metric must exceed to count as an improvement",
+             at_least(0)},
+            {"cooldown", &plan.cooldown,
+             "Epochs to wait after a reduction before epochs without improvement count again", at_least(0)},
+            {"min_lr", &plan.min_lr, "Lower bound of the learning rate", at_least(0)}};
   }
 };
 template <>
@@ -134,22 +149,29 @@ struct Kind<ModelCheckpointOptions> {
   static Fields fields(ModelCheckpointOptions& plan) {
     return {{.key = "path",
              .target = &plan.path,
-             .meaning = "Of a folder; {epoch:02d} and {val_loss:.3f} stand for numbers",
+             .meaning = "Folder to save the model in; names such as {epoch:02d} and {val_loss:.3f} are "
+                        "replaced by their values",
              .required = true,
              .path = true},
             monitor_field(plan.monitor),
-            {"save_best_only", &plan.save_best_only, "Only when better than ever before"},
+            {"save_best_only", &plan.save_best_only, "Save only when the metric is the best so far"},
             mode_field(plan.mode),
-            {"save_freq", &plan.save_freq, "Steps; 0: at the end of each epoch", at_least(0)}};
+            {"save_freq", &plan.save_freq, "Steps between saves (0 = save at the end of each epoch)",
+             at_least(0)}};
   }
 };
 template <>
 struct Kind<CSVLoggerPlan> {
   static constexpr const char* kName = "CSVLogger";
   static Fields fields(CSVLoggerPlan& plan) {
-    return {{.key = "path", .target = &plan.path, .meaning = "Of the file", .required = true, .path = true},
-            {"separator", &plan.options.separator, "Between values"},
-            {"append", &plan.options.append, "To a file with the same columns, if there is one"}};
+    return {
+        {.key = "path",
+         .target = &plan.path,
+         .meaning = "CSV file to write the logs to, one line per epoch",
+         .required = true,
+         .path = true},
+        {"separator", &plan.options.separator, "Character between values"},
+        {"append", &plan.options.append, "Append to the file if it exists, which needs the same columns"}};
   }
 };
 template <>

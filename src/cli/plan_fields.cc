@@ -11,101 +11,125 @@ namespace {
 
 // Of images there is less to say.
 Fields data_fields(DataPlan& plan) {
-  Fields out = {{.key = "file",
-                 .target = &plan.file,
-                 .meaning = "CSV, JSON Lines or TFRecord; without a label a folder of images by class or of "
-                            "IDX files, or a CSV of square images",
-                 .path = true},
-                {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
-                {"test_fraction", &plan.test_fraction, "Share of the rows for the test", {0, 1, true, true}},
-                {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
-                {"origin", &plan.origin, "Where the data comes from; kept with the model"}};
+  Fields out = {
+      {.key = "file",
+       .target = &plan.file,
+       .meaning = "Training data: a table (CSV, JSON Lines or TFRecord); without a label images: a folder "
+                  "with one sub-folder per class, a folder of IDX files, or a CSV of square images",
+       .path = true},
+      {"label", &plan.label,
+       "Column to predict: its name, its number (from 1), or last (empty = learn from images)"},
+      {"test_fraction", &plan.test_fraction, "Share of the rows held out as test rows", {0, 1, true, true}},
+      {"licence", &plan.licence, "Licence of the data; saved with the model"},
+      {"origin", &plan.origin, "Origin of the data; saved with the model"}};
   if (plan.label.empty()) {
     out.push_back({"image_size", &plan.image_size,
-                   "Height and width that images of a folder are given; [] for those in the middle of "
-                   "theirs, at most 64",
+                   "Height and width in pixels that images of a folder are resized to ([] = median size of "
+                   "the files, at most 64)",
                    between(1, 1 << 16)});
     return out;
   }
   const Fields tables = {
       {.key = "test",
        .target = &plan.test,
-       .meaning = "Table of test rows, instead of test_fraction",
+       .meaning = "Table of test rows, used instead of test_fraction (empty = none)",
        .path = true},
       {"split",
        &plan.split,
-       "Which are test rows: some at random, or in the file's order the last; by a column: data split "
-       "--by-time",
+       "Selection of test rows (order = the last rows in file order; to split by a column of times: data "
+       "split --by-time)",
        {},
        {"random", "order"}},
       {"validation_fraction",
        &plan.validation_fraction,
-       "Share of the others for validation",
+       "Share of the remaining rows, those that are not test rows, held out for validation",
        {0, 1, true, true}},
-      {"ignore", &plan.ignore, "Columns that are no inputs"},
-      {"include", &plan.include, "Columns that are inputs even where they would be set aside"},
-      {"task", &plan.task, "What the label is", {}, {"guess", "class", "number"}},
-      {"strip_label_dots", &plan.strip_label_dots, "Whether labels \"x.\" are \"x\""},
+      {"ignore", &plan.ignore, "Columns not used as inputs"},
+      {"include", &plan.include,
+       "Columns used as inputs even if they would be dropped as identifiers, constants or free text"},
+      {"task",
+       &plan.task,
+       "Task, classification or regression (guess = decide by the label column)",
+       {},
+       {"guess", "class", "number"}},
+      {"strip_label_dots", &plan.strip_label_dots, "Strip a trailing dot from labels: read \"x.\" as \"x\""},
       {"merge_labels", &plan.merge_labels,
-       "Whether labels that differ in capitals or blanks alone, or look the same, are one"},
-      {"delimiter", &plan.delimiter, "Between cells; empty: guessed", between(0, 1)},
-      {"header", &plan.header, "Whether the first line holds names", {}, {"guess", "yes", "no"}},
-      {"decimal", &plan.decimal, "The decimal sign of numbers", {}, {"guess", ".", ","}},
-      {"names", &plan.names, "Names of the columns; [] for the file's"},
-      {"missing", &plan.missing, "Cells that hold no value"},
-      {"max_categories", &plan.max_categories, "Categories with an input of their own", between(1, 1 << 20)},
-      {.key = "schema", .target = &plan.schema, .meaning = "Rows must be as this schema says", .path = true},
-      {"environment", &plan.environment, "Where the rows are used: one of the schema's"},
+       "Merge labels that differ only in case, blanks or look-alike characters"},
+      {"delimiter", &plan.delimiter, "Character between cells (empty = guessed)", between(0, 1)},
+      {"header", &plan.header, "Read column names from the first line", {}, {"guess", "yes", "no"}},
+      {"decimal", &plan.decimal, "Decimal sign of numbers", {}, {"guess", ".", ","}},
+      {"names", &plan.names, "Column names ([] = those of the file)"},
+      {"missing", &plan.missing, "Cells read as missing values"},
+      {"max_categories", &plan.max_categories,
+       "Maximum number of categories per column with an input each; the rarer ones share one input",
+       between(1, 1 << 20)},
+      {.key = "schema",
+       .target = &plan.schema,
+       .meaning = "Schema to validate the rows against (empty = none)",
+       .path = true},
+      {"environment", &plan.environment, "Schema environment of the rows, e.g. TRAINING (empty = none)"},
       {.key = "quarantine",
        .target = &plan.quarantine,
-       .meaning = "CSV for bad rows, each with its reason",
+       .meaning =
+           "CSV file that invalid rows are moved to, each with a reason (empty = invalid rows are an error)",
        .path = true},
-      {"slice", &plan.slice, "Column by which rows that are not as the schema says are counted"}};
+      {"slice", &plan.slice, "Column by whose values invalid rows are counted (empty = none)"}};
   out.insert(out.end(), tables.begin(), tables.end());
   return out;
 }
 
 Fields model_fields(ModelPlan& plan, bool images) {
-  Fields out = {
-      {.key = "path", .target = &plan.path, .meaning = "Folder that the model is saved in", .path = true},
-      {"layers", many(plan.layers), "A Dense layer that fits the label follows them"}};
+  Fields out = {{.key = "path", .target = &plan.path, .meaning = "Folder to save the model in", .path = true},
+                {"layers", many(plan.layers),
+                 "Layers before the output layer (a Dense layer that fits the label, always added)"}};
   if (!images) {
     out.push_back(
         {"compare_linear", &plan.compare_linear,
-         "Whether a linear model that is better on validation rows is kept; left out beside layers, false"});
-    out.push_back(
-        {"threshold", &plan.threshold,
-         "Of two classes: the probability from which on a row is said to be of the positive one; none: "
-         "of the likelier",
-         between(0, 1)});
-    out.push_back(
-        {"positive", &plan.positive,
-         "Of two classes the positive one; left out, the schema's favourable, that of a known pair, or "
-         "the rarer of at most 40 % of the rows"});
+         "Keep a linear model if it is better on the validation rows (default if layers are given: false)"});
+    out.push_back({"threshold", &plan.threshold,
+                   "Probability from which the positive class of a two-class label is predicted (none = "
+                   "predict the likelier class)",
+                   between(0, 1)});
+    out.push_back({"positive", &plan.positive,
+                   "Positive class of a two-class label, used by rates and metrics (empty = the favourable "
+                   "label of the schema, else that of a known pair such as yes/no, else the rarer class if "
+                   "it has at most 40 % of the rows)"});
   }
   return out;
 }
 
 Fields fit_fields(FitPlan& plan) {
-  return {
-      {"epochs", &plan.epochs, "Passes over the training rows, at most", between(0, 1 << 30)},
-      {"batch_size", &plan.batch_size, "Rows of one step", between(1, 1 << 30)},
-      {"shuffle", &plan.shuffle, "Whether each epoch has an order of its own"},
-      {"steps_per_epoch", &plan.steps_per_epoch, "0: as many as the rows make", between(0, 1 << 30)},
-      {"seed", &plan.seed, "Decides initial weights, row order and split"},
-      {"nudge", &plan.nudge,
-       "Not 0: behind each step every weight moves to the next number above or below, by this seed; how far "
-       "the run then ends from that without is what rounding makes of it"},
-      {"dtype", &plan.dtype, "What layers compute in; the last one in f32", {}, {"f32", "bf16", "f16"}},
-      {"class_weight", &plan.class_weight, "What rows of a class count", at_least(0), {"none", "balanced"}},
-      {"metrics",
-       &plan.metrics,
-       "Shown for each epoch; auto: accuracy of a class; auc, precision, recall: of the positive of two, "
-       "of images the second",
-       {},
-       metric_names()},
-      {"checkpoint_every", &plan.checkpoint_every, "Steps between saves of the run; 0: when interrupted",
-       between(0, 1 << 30)}};
+  return {{"epochs", &plan.epochs,
+           "Maximum number of epochs (passes over the training rows, unless steps_per_epoch is set)",
+           between(0, 1 << 30)},
+          {"batch_size", &plan.batch_size, "Rows per training step", between(1, 1 << 30)},
+          {"shuffle", &plan.shuffle, "Shuffle the training rows anew in each epoch"},
+          {"steps_per_epoch", &plan.steps_per_epoch,
+           "Training steps per epoch (0 = one pass over all training rows); if set, each epoch continues "
+           "where the last one ended",
+           between(0, 1 << 30)},
+          {"seed", &plan.seed, "Random seed for initial weights, row order and the random split of rows"},
+          {"nudge", &plan.nudge,
+           "Seed for measuring the effect of rounding (0 = off): after each step, every weight moves to an "
+           "adjacent floating-point number, and the distance to a run with 0 is that effect"},
+          {"dtype",
+           &plan.dtype,
+           "Dtype that layers compute in, except the last layer (always f32)",
+           {},
+           {"f32", "bf16", "f16"}},
+          {"class_weight",
+           &plan.class_weight,
+           "Weight of each class in the loss",
+           at_least(0),
+           {"none", "balanced"}},
+          {"metrics",
+           &plan.metrics,
+           "Metrics of each epoch (auto = accuracy for a class label, none for a number); auc, precision and "
+           "recall are those of the positive of two classes (images: the second)",
+           {},
+           metric_names()},
+          {"checkpoint_every", &plan.checkpoint_every,
+           "Steps between checkpoints of the run (0 = only when it is interrupted)", between(0, 1 << 30)}};
 }
 
 constexpr double kMostBucket = 1 << 30;
@@ -114,8 +138,8 @@ Fields distribute_fields(DistributePlan& plan) {
   return {
       {"strategy",
        &plan.strategy,
-       "Where it trains: one device, mirrored over devices of this machine, multiworker, as one of the "
-       "processes that `espalier launch` starts, or tpu, all chips of a TPU, with a process on each host",
+       "Distribution strategy: one (one device), mirrored (several devices of this machine), multiworker "
+       "(the ranks that `espalier launch` starts) or tpu (all chips of a TPU, one process per host)",
        {},
        {"one", "mirrored", "multiworker", "tpu"}},
       {"devices", &plan.devices,
@@ -123,21 +147,24 @@ Fields distribute_fields(DistributePlan& plan) {
        "[device]; 0 = all",
        between(0, 256)},
       {"logical_shards", &plan.logical_shards,
-       "Parts of a batch that are summed by one tree, so that the weights do not depend, to the bit, on how "
-       "many "
-       "devices or workers there are; 8 serves up to 8 of them; 0: none, and faster",
+       "Parts of each batch whose gradients are summed in a fixed tree, so that weights are bit-identical "
+       "for any number of devices or workers (0 = off, which is faster; 8 is enough for up to 8 devices or "
+       "workers)",
        between(0, 4096)},
       {"first_bucket", &plan.first_bucket,
-       "Bytes of gradients that are enough for the first message of a step; a gradient is never cut",
+       "Size in bytes at which the first gradient bucket (message) of a step is full; a gradient is never "
+       "split",
        between(1, kMostBucket)},
-      {"bucket", &plan.bucket, "The same of the messages behind it", between(1, kMostBucket)},
+      {"bucket", &plan.bucket, "Size in bytes at which each later gradient bucket of a step is full",
+       between(1, kMostBucket)},
       {"audit_steps", &plan.audit_steps,
-       "Of multiworker, and of devices of a plugin: steps between comparisons of all variables, the last one "
-       "behind the run; 0: never",
+       "Steps between checks that variables are equal on all workers, or on all devices of a plugin (0 = "
+       "never); a last check follows the last step",
        between(0, 1 << 30)},
       {"compress",
        &plan.compress,
-       "Of multiworker: what gradients travel as; bf16: half the bytes, each rounded to 8 bits",
+       "Dtype of gradients sent between workers, with strategy multiworker (none = f32; bf16 = half the "
+       "bytes, 8 bits of precision)",
        {},
        {"none", "bf16"}}};
 }
@@ -145,16 +172,16 @@ Fields distribute_fields(DistributePlan& plan) {
 Fields device_fields(DevicePlan& plan) {
   return {
       {"name", &plan.name,
-       "cpu, gpu, tpu, another of `espalier devices`, or a plugin's file; several for mirrored: gpu:0-3"},
-      {"plugins", &plan.plugins, "PJRT plugins' files, beside those that are found"},
-      {"memory_growth", &plan.memory_growth,
-       "Whether a GPU's memory is taken as it is needed, not most of it at once"},
+       "Device to run on: cpu, gpu, tpu, another name listed by `espalier devices`, or a plugin file; "
+       "gpu:0-3 names several, for strategy mirrored"},
+      {"plugins", &plan.plugins, "PJRT plugin files to load, besides those found by default"},
+      {"memory_growth", &plan.memory_growth, "Allocate GPU memory as needed, instead of most of it at start"},
       {"memory_fraction", &plan.memory_fraction,
-       "The most of a GPU's memory that is taken; 0: the plugin's choice", between(0, 1)},
+       "Maximum share of GPU memory to allocate (0 = default of the plugin)", between(0, 1)},
       {"matmul_precision",
        &plan.matmul_precision,
-       "How a device computes products of f32: as f32; as TF32 or three passes of bfloat16; or as fast as "
-       "it can",
+       "Precision of f32 matrix products and convolutions on a device (highest = f32; high = TF32 or three "
+       "passes of bfloat16; default = fastest)",
        {},
        {"highest", "high", "default"}}};
 }
@@ -234,13 +261,15 @@ std::string allowed(const Field& field) {
 
 Fields fields_of(TrainPlan& plan) {
   return {{"data", data_fields(plan.data), "Training, validation and test data"},
-          {"model", model_fields(plan.model, plan.data.label.empty()), "What learns"},
-          {"optimizer", one_of(plan.optimizer), "How gradients change weights"},
-          {"loss", one_of(plan.loss), "auto: cross-entropy for a class, mean squared error for a number"},
-          {"fit", fit_fields(plan.fit), "The training"},
-          {"distribute", distribute_fields(plan.distribute), "Where it trains"},
-          {"device", device_fields(plan.device), "What it computes on"},
-          {"callbacks", many(plan.callbacks), "What happens between epochs"}};
+          {"model", model_fields(plan.model, plan.data.label.empty()),
+           "Model: its layers and the folder to save it in"},
+          {"optimizer", one_of(plan.optimizer), "Optimizer: how gradients update the weights"},
+          {"loss", one_of(plan.loss),
+           "Loss function (auto = cross-entropy for a class, mean squared error for a number)"},
+          {"fit", fit_fields(plan.fit), "Training: epochs, batches, dtype and metrics"},
+          {"distribute", distribute_fields(plan.distribute), "Distribution over devices or workers"},
+          {"device", device_fields(plan.device), "Device to compute on"},
+          {"callbacks", many(plan.callbacks), "Callbacks of the training run"}};
 }
 
 void for_paths(TrainPlan& plan, const std::function<void(std::string& path)>& visit) {

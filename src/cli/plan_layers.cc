@@ -17,33 +17,37 @@ const std::vector<std::string> kInitializers = {
 constexpr double kMostUnits = 1 << 20;
 
 Field activation_field(std::string& target) {
-  return {"activation", &target, "Applied to the outputs", {}, kActivations};
+  return {"activation", &target, "Activation function of the outputs", {}, kActivations};
 }
 Field padding_field(std::string& target) {
   return {"padding",
           &target,
-          "valid: windows inside of the image; same: output size is input size / stride",
+          "Padding (valid = none; same = output size is input size / stride, rounded up)",
           {},
           {"valid", "same"}};
 }
 Field regularizer_field(const char* key, regularizers::L1L2Options& target) {
-  return {key,
-          Fields{{"l1", &target.l1, "Penalty: this times the sum of |w|", at_least(0)},
-                 {"l2", &target.l2, "Penalty: this times the sum of w^2", at_least(0)}},
-          "Added to the loss"};
+  return {
+      key,
+      Fields{{"l1", &target.l1, "Factor of the L1 penalty: l1 * sum(|w|) is added to the loss", at_least(0)},
+             {"l2", &target.l2, "Factor of the L2 penalty: l2 * sum(w^2) is added to the loss", at_least(0)}},
+      "Regularization penalty added to the loss"};
 }
-Field initializer_field(const char* key, InitializerPlan& target) {
-  return {key, one_of(target), "First values"};
+Field kernel_initializer_field(InitializerPlan& target) {
+  return {"kernel_initializer", one_of(target), "Initializer of the kernel weights"};
 }
-Fields normal_fields(initializers::RandomNormalOptions& plan) {
-  return {{"mean", &plan.mean, "Of the distribution"},
-          {"stddev", &plan.stddev, "Standard deviation", at_least(0)}};
+Field bias_initializer_field(InitializerPlan& target) {
+  return {"bias_initializer", one_of(target), "Initializer of the bias"};
+}
+Fields normal_fields(initializers::RandomNormalOptions& plan, const char* deviation) {
+  return {{"mean", &plan.mean, "Mean of the distribution"}, {"stddev", &plan.stddev, deviation, at_least(0)}};
 }
 template <class Options>
 Fields pooling_fields(Options& plan) {
-  return {{"pool_size", &plan.pool_size, "Height and width of the window", at_least(1)},
-          {"strides", &plan.strides, "From window to window; [] for pool_size", at_least(1)},
-          padding_field(plan.padding)};
+  return {
+      {"pool_size", &plan.pool_size, "Height and width of the pooling window", at_least(1)},
+      {"strides", &plan.strides, "Stride of the window along height and width ([] = pool_size)", at_least(1)},
+      padding_field(plan.padding)};
 }
 
 Regularizer make_regularizer(const regularizers::L1L2Options& plan) {
@@ -56,50 +60,62 @@ template <>
 struct Kind<NamedInitializer> {
   static constexpr const char* kName = "";
   static Fields fields(NamedInitializer& plan) {
-    return {{"", &plan.name, "One of Keras' initializers, with its defaults", {}, kInitializers}};
+    return {{"", &plan.name, "Keras initializer with its default arguments", {}, kInitializers}};
   }
 };
 template <>
 struct Kind<ConstantPlan> {
   static constexpr const char* kName = "Constant";
-  static Fields fields(ConstantPlan& plan) { return {{"value", &plan.value, "Of every element"}}; }
+  static Fields fields(ConstantPlan& plan) { return {{"value", &plan.value, "Value of every element"}}; }
 };
 template <>
 struct Kind<IdentityPlan> {
   static constexpr const char* kName = "Identity";
-  static Fields fields(IdentityPlan& plan) { return {{"gain", &plan.gain, "On the diagonal"}}; }
+  static Fields fields(IdentityPlan& plan) { return {{"gain", &plan.gain, "Factor of the identity matrix"}}; }
 };
 template <>
 struct Kind<OrthogonalPlan> {
   static constexpr const char* kName = "Orthogonal";
-  static Fields fields(OrthogonalPlan& plan) { return {{"gain", &plan.gain, "Factor of all elements"}}; }
+  static Fields fields(OrthogonalPlan& plan) {
+    return {{"gain", &plan.gain, "Factor of the orthogonal matrix"}};
+  }
 };
 template <>
 struct Kind<initializers::RandomUniformOptions> {
   static constexpr const char* kName = "RandomUniform";
   static Fields fields(initializers::RandomUniformOptions& plan) {
-    return {{"minval", &plan.minval, "The least value"}, {"maxval", &plan.maxval, "The largest value"}};
+    return {{"minval", &plan.minval, "Lower bound of the range"},
+            {"maxval", &plan.maxval, "Upper bound of the range"}};
   }
 };
 template <>
 struct Kind<RandomNormalPlan> {
   static constexpr const char* kName = "RandomNormal";
-  static Fields fields(RandomNormalPlan& plan) { return normal_fields(plan); }
+  static Fields fields(RandomNormalPlan& plan) {
+    return normal_fields(plan, "Standard deviation of the distribution");
+  }
 };
 template <>
 struct Kind<TruncatedNormalPlan> {
   static constexpr const char* kName = "TruncatedNormal";
-  static Fields fields(TruncatedNormalPlan& plan) { return normal_fields(plan); }
+  static Fields fields(TruncatedNormalPlan& plan) {
+    return normal_fields(plan,
+                         "Standard deviation of the distribution before truncation at 2 standard deviations");
+  }
 };
 template <>
 struct Kind<initializers::VarianceScalingOptions> {
   static constexpr const char* kName = "VarianceScaling";
   static Fields fields(initializers::VarianceScalingOptions& plan) {
-    return {{"scale", &plan.scale, "The variance is scale / fan", above(0)},
-            {"mode", &plan.mode, "Which fan", {}, {"fan_in", "fan_out", "fan_avg"}},
+    return {{"scale", &plan.scale, "Scale of the variance, which is scale / fan", above(0)},
+            {"mode",
+             &plan.mode,
+             "Fan that divides the scale: inputs (fan_in), outputs (fan_out) or their average (fan_avg)",
+             {},
+             {"fan_in", "fan_out", "fan_avg"}},
             {"distribution",
              &plan.distribution,
-             "Its shape",
+             "Distribution of the values",
              {},
              {"truncated_normal", "untruncated_normal", "uniform"}}};
   }
@@ -130,13 +146,13 @@ struct Kind<DensePlan> {
   static Fields fields(DensePlan& plan) {
     return {{.key = "units",
              .target = &plan.units,
-             .meaning = "Outputs",
+             .meaning = "Number of output units",
              .range = between(1, kMostUnits),
              .required = true},
             activation_field(plan.activation),
-            {"use_bias", &plan.use_bias, "Whether a bias is added"},
-            initializer_field("kernel_initializer", plan.kernel_initializer),
-            initializer_field("bias_initializer", plan.bias_initializer),
+            {"use_bias", &plan.use_bias, "Add a bias vector"},
+            kernel_initializer_field(plan.kernel_initializer),
+            bias_initializer_field(plan.bias_initializer),
             regularizer_field("kernel_regularizer", plan.kernel_regularizer),
             regularizer_field("bias_regularizer", plan.bias_regularizer)};
   }
@@ -147,7 +163,7 @@ struct Kind<DropoutPlan> {
   static Fields fields(DropoutPlan& plan) {
     return {{.key = "rate",
              .target = &plan.rate,
-             .meaning = "Share of the elements that are zero while training",
+             .meaning = "Probability that an input element is dropped (set to 0) during training",
              .range = {.low = 0, .high = 1, .open_high = true},
              .required = true}};
   }
@@ -156,24 +172,27 @@ template <>
 struct Kind<BatchNormalizationOptions> {
   static constexpr const char* kName = "BatchNormalization";
   static Fields fields(BatchNormalizationOptions& plan) {
-    return {{"axis", &plan.axis, "Of the features"},
-            {"momentum", &plan.momentum,
-             "Share of the moving averages that stays in a step; in runs of less than some hundred steps 0.9 "
-             "serves better",
-             between(0, 1)},
-            {"epsilon", &plan.epsilon, "Added to the variance", at_least(0)},
-            {"synchronized", &plan.synchronized,
-             "Under a strategy, by the rows of all devices or workers in the place of each one's own"}};
+    return {
+        {"axis", &plan.axis, "Axis of the features (-1 = last)"},
+        {"momentum", &plan.momentum,
+         "Momentum of the moving averages: share of the old value kept per step (0.9 is better for runs of "
+         "less than a few hundred steps)",
+         between(0, 1)},
+        {"epsilon", &plan.epsilon, "Constant added to the variance, for numerical stability", at_least(0)},
+        {"synchronized", &plan.synchronized,
+         "Compute batch statistics over the rows of all devices or workers of a strategy, not of each one "
+         "alone"}};
   }
 };
 template <>
 struct Kind<LayerNormalizationOptions> {
   static constexpr const char* kName = "LayerNormalization";
   static Fields fields(LayerNormalizationOptions& plan) {
-    return {{"axis", &plan.axis, "Taken together; never the first"},
-            {"epsilon", &plan.epsilon, "Added to the variance", at_least(0)},
-            {"center", &plan.center, "Whether beta is added"},
-            {"scale", &plan.scale, "Whether gamma is a factor"}};
+    return {
+        {"axis", &plan.axis, "Axes normalized together (-1 = last; 0, the batch axis, is not allowed)"},
+        {"epsilon", &plan.epsilon, "Constant added to the variance, for numerical stability", at_least(0)},
+        {"center", &plan.center, "Add an offset beta"},
+        {"scale", &plan.scale, "Multiply by a scale gamma"}};
   }
 };
 template <>
@@ -182,7 +201,7 @@ struct Kind<ActivationPlan> {
   static Fields fields(ActivationPlan& plan) {
     return {{.key = "activation",
              .target = &plan.activation,
-             .meaning = "Its name",
+             .meaning = "Activation function",
              .choices = kActivations,
              .required = true}};
   }
@@ -191,9 +210,9 @@ template <>
 struct Kind<ReLUOptions> {
   static constexpr const char* kName = "ReLU";
   static Fields fields(ReLUOptions& plan) {
-    return {{"max_value", &plan.max_value, "The largest output", at_least(0)},
-            {"negative_slope", &plan.negative_slope, "Slope below the threshold", at_least(0)},
-            {"threshold", &plan.threshold, "Below it, outputs are negative_slope * (x - threshold)",
+    return {{"max_value", &plan.max_value, "Maximum output (inf = unbounded)", at_least(0)},
+            {"negative_slope", &plan.negative_slope, "Slope for inputs up to the threshold", at_least(0)},
+            {"threshold", &plan.threshold, "Input up to which the output is negative_slope * (x - threshold)",
              at_least(0)}};
   }
 };
@@ -208,7 +227,7 @@ struct Kind<ReshapePlan> {
   static Fields fields(ReshapePlan& plan) {
     return {{.key = "target_shape",
              .target = &plan.target_shape,
-             .meaning = "Of a row; one size may be -1, which stands for what is left",
+             .meaning = "Output shape of each row, without the batch axis; one size may be -1 (inferred)",
              .range = between(-1, 1 << 30),
              .required = true}};
   }
@@ -219,16 +238,16 @@ struct Kind<Conv2DPlan> {
   static Fields fields(Conv2DPlan& plan) {
     return {{.key = "filters",
              .target = &plan.filters,
-             .meaning = "Output channels",
+             .meaning = "Number of filters (output channels)",
              .range = between(1, kMostUnits),
              .required = true},
-            {"kernel_size", &plan.kernel_size, "Height and width of the window", at_least(1)},
-            {"strides", &plan.strides, "From window to window", at_least(1)},
+            {"kernel_size", &plan.kernel_size, "Height and width of the convolution window", at_least(1)},
+            {"strides", &plan.strides, "Stride of the window along height and width", at_least(1)},
             padding_field(plan.padding),
             activation_field(plan.activation),
-            {"use_bias", &plan.use_bias, "Whether a bias is added"},
-            initializer_field("kernel_initializer", plan.kernel_initializer),
-            initializer_field("bias_initializer", plan.bias_initializer),
+            {"use_bias", &plan.use_bias, "Add a bias vector"},
+            kernel_initializer_field(plan.kernel_initializer),
+            bias_initializer_field(plan.bias_initializer),
             regularizer_field("kernel_regularizer", plan.kernel_regularizer),
             regularizer_field("bias_regularizer", plan.bias_regularizer)};
   }
@@ -247,7 +266,7 @@ template <>
 struct Kind<GlobalAveragePooling2DOptions> {
   static constexpr const char* kName = "GlobalAveragePooling2D";
   static Fields fields(GlobalAveragePooling2DOptions& plan) {
-    return {{"keepdims", &plan.keepdims, "Whether height and width stay, as 1"}};
+    return {{"keepdims", &plan.keepdims, "Keep height and width as axes of size 1"}};
   }
 };
 

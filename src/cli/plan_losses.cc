@@ -84,7 +84,8 @@ template <>
 struct Kind<HuberOptions> {
   static constexpr const char* kName = "Huber";
   static Fields fields(HuberOptions& plan) {
-    return {{"delta", &plan.delta, "Up to this error the loss is a square, then a line", above(0)}};
+    return {{"delta", &plan.delta, "Absolute error up to which the loss is quadratic (beyond it, linear)",
+             above(0)}};
   }
 };
 

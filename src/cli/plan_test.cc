@@ -165,7 +165,7 @@ TEST(Plan, CommentsFitTheLine) {
   TrainPlan plan = table_plan();
   plan.data.label = "kind";
   const std::string text = write_plan(plan);
-  EXPECT_NE(text.find("\n# Cells that hold no value\nmissing = ["), std::string::npos) << text;
+  EXPECT_NE(text.find("\n# Cells read as missing values\nmissing = ["), std::string::npos) << text;
   for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = text.find('\n', begin);
     const std::string line = text.substr(begin, end - begin);
@@ -332,8 +332,8 @@ TEST(Plan, CommentsNameWhatMayStandThere) {
   plan.data.label = "kind";
   const std::string text = write_plan(plan);
   for (const char* part :
-       {"# What rows of a class count: none, balanced, or as { CLASS = 3.0 }\n", "known are auto, accuracy,",
-        "; left out beside layers, false\ncompare_linear = true\n"})
+       {"# Weight of each class in the loss: none, balanced, or as { CLASS = 3.0 }\n",
+        "known are auto, accuracy,", " (default if layers are given: false)\ncompare_linear = true\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 

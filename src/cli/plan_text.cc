@@ -145,7 +145,7 @@ class Writer {
   }
   // TOML takes a list that was given no second time.
   static std::string instead_of_none(const std::string& meaning, const std::string& path) {
-    return cat(meaning, "; [[", path, "]] goes in the place of this line");
+    return cat(meaning, "; to add one, replace this line by [[", path, "]]");
   }
   static std::string meaning_of(const Field& field) {
     std::string out = field.meaning;
@@ -199,8 +199,8 @@ std::string write_plan(const TrainPlan& plan) {
   TrainPlan copy = plan;
   Writer writer;
   writer.text =
-      "# A plan for `espalier train THIS_FILE`; docs/plan.md says all of it. Relative paths begin at the\n"
-      "# folder of this file. A key that is left out has its default.\n";
+      "# A plan for `espalier train THIS_FILE`; docs/plan.md explains every key. Relative paths begin at\n"
+      "# the folder of this file. A key that is left out has its default.\n";
   writer.plan(fields_of(copy));
   return writer.text;
 }
