@@ -261,17 +261,31 @@ void add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* verb =
       app.add_subcommand("bench", "Time standard workloads and compare them with the limits of this machine");
-  verb->add_option("workload", options->workload, "Workload to time (default: all)");
+  std::string names;
+  for (const Workload& workload : workloads()) names += cat(names.empty() ? "" : ", ", workload.name);
+  verb->add_option("workload", options->workload, cat("Workload to time (default: all): ", names))
+      ->option_text("NAME");
   add_dtype(*verb, options->dtype, {"f32", "bf16"});
   verb->add_option("--rounds", options->rounds, "Number of timed rounds; the median is reported")
-      ->capture_default_str()
+      ->option_text("N [9]")
       ->check(number_from(int64_t{1}, 1000));
-  verb->add_flag("--why", options->why,
-                 "Print time, FLOPs, bytes and share of the limit for every step of the plans");
+  verb->add_flag(
+      "--why", options->why,
+      "Print time, FLOPs and bytes of every op (or group of fused ops) of the workload, and the share of the "
+      "machine's limit that it reaches: the least time for its FLOPs and bytes, divided by its time");
   add_device(*verb, options->device);
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   add_threads(*verb);
+  verb->footer(
+      "The limits of this machine are measured first: FLOPs of multiply-adds, and bytes\n"
+      "of memory and of the cache, per second.\n"
+      "\n"
+      "Examples:\n"
+      "  espalier bench\n"
+      "  espalier bench mlp --why\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([options] {
     const OnDevice device(options->device);
     bench(*options);

@@ -124,12 +124,17 @@ void add_cache(CLI::App& app) {
   verb->footer(
       "Programs compiled for a device are kept on disk and loaded by the next run of\n"
       "the same program with the same plugin, device and flags. ESPALIER_CACHE names\n"
-      "the folder; ESPALIER_CACHE=off keeps no programs. ESPALIER_CACHE_BYTES limits\n"
-      "the size of the cache: the least recently used programs are removed first.\n"
+      "the folder (default: espalier in $XDG_CACHE_HOME, or ~/.cache/espalier);\n"
+      "ESPALIER_CACHE=off keeps no programs. ESPALIER_CACHE_BYTES limits the size of\n"
+      "the cache (default: 1073741824, which is 1 GiB): the least recently used programs\n"
+      "are removed first.\n"
       "\n"
       "Examples:\n"
       "  espalier cache\n"
-      "  espalier cache clear\n");
+      "  espalier cache clear\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.\n");
+  clear->footer("Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([verb, results] {
     if (verb->get_subcommands().empty()) list_cache(*results);
   });

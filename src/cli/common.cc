@@ -316,7 +316,9 @@ CLI::Option* add_dtype(CLI::App& verb, std::string& dtype, const std::vector<std
 }
 
 void add_threads(CLI::App& verb) {
-  verb.add_option_function<int>("--threads", set_threads, "Number of CPU threads (does not change results)")
+  verb.add_option_function<int>(
+          "--threads", set_threads,
+          "Number of CPU threads, by default one per processor (does not change results)")
       ->option_text(cat("N [", threads(), "]"));
 }
 

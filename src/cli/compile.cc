@@ -194,25 +194,29 @@ void add_compile(CLI::App& app) {
   auto flags = std::make_shared<CompileFlags>();
   CLI::App* verb = app.add_subcommand(
       "compile",
-      "Compile the training step of a plan for absent devices, and check that it fits their memory");
+      "Compile the training step of a plan for devices that this machine lacks, and check that it fits their "
+      "memory");
   verb->add_option("plan", flags->plan, "Plan (.toml) whose training step is compiled, not run")
       ->required()
       ->option_text("PLAN");
   verb->add_option("--topology", flags->topology,
-                   "Device topology, in the terms of the compiler: v5e:2x2, v4:2x2x1, v6e:2x2; for GPUs "
-                   "1x1x4, with --target")
+                   "Topology of the devices. TPUs: kind and shape, as v5e:2x2, v4:2x2x1 or v6e:2x2. GPUs: a "
+                   "shape alone, with --target; 1x1x4 is 4 GPUs")
       ->required()
       ->option_text("NAME");
   add_plugins(*verb, flags->plugins);
-  verb->add_option(
-          "--target", flags->target,
-          "GPU model, as a text file of GpuTargetConfigProto, which XLA publishes, e.g. for the H100")
+  verb->add_option("--target", flags->target,
+                   "Kind of GPU: a text file of GpuTargetConfigProto, which XLA publishes, e.g. for the "
+                   "H100; required "
+                   "for GPUs")
       ->option_text("FILE");
-  verb->add_option("--devices", flags->devices, "Number of devices (0 = all)")
+  verb->add_option("--devices", flags->devices, "Number of devices (0 = all of the topology)")
       ->check(number_from(int64_t{0}, 256))
       ->option_text("N [0]");
-  verb->add_option("--memory", flags->memory_gib,
-                   "Memory of each device, in GiB (default for TPUs: that of the TPU kind)")
+  verb->add_option(
+          "--memory", flags->memory_gib,
+          "Memory of each device, in GiB (default: for TPUs that of the kind, for GPUs that of --target; "
+          "if neither is known, the check is left out)")
       ->check(number_from(0.001, 1e6))
       ->option_text("GIB");
   flags->results.add_json(*verb);

@@ -43,7 +43,9 @@ const std::string& with_options(const DevicePlan& plan) {
 bool DevicePlan::is_cpu() const { return pjrt::plain_name(name) == "cpu"; }
 
 CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins) {
-  return verb.add_option("--plugin", plugins, "PJRT plugin files to load, besides those found by default")
+  return verb
+      .add_option("--plugin", plugins,
+                  "PJRT plugin files to load, besides those found by default: several, or repeat --plugin")
       ->option_text("FILE ...");
 }
 
@@ -63,9 +65,10 @@ CLI::Option* add_device(CLI::App& verb, DevicePlan& flags) {
                   "Largest share of GPU memory to allocate, from 0.01 to 1")
       ->option_text("X [plugin default]")
       ->check(CLI::Range(0.01, 1.0));
-  verb.add_option("--matmul-precision", flags.matmul_precision,
-                  "Precision of f32 matrix products on a device: highest (full f32), high (fewer bits), "
-                  "default (fastest)")
+  verb.add_option(
+          "--matmul-precision", flags.matmul_precision,
+          "Precision of f32 matrix products on a GPU or TPU: highest (f32), high (TF32 or three passes "
+          "of bfloat16), or the word default: the fastest of the device (TF32, one pass of bfloat16)")
       ->check(one_of_words({"highest", "high", "default"}))
       ->option_text("highest|high|default [highest]");
   return name;

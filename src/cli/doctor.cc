@@ -137,37 +137,45 @@ void examine(DoctorFlags& flags) {
 void add_doctor(CLI::App& app) {
   auto flags = std::make_shared<DoctorFlags>();
   CLI::App* verb = app.add_subcommand("doctor", "Diagnose this machine, or a planned run of several ranks");
-  verb->add_option("-n,--ranks", flags->plan.ranks, "Number of ranks planned")
+  verb->add_option("-n,--ranks", flags->plan.ranks,
+                   "Number of ranks of the planned run (default: the sum of slots; without hosts, as the "
+                   "environment says)")
       ->check(number_from(int64_t{1}, 65536))
       ->option_text("N");
   CLI::Option* hosts =
       verb->add_option("--hosts", flags->hosts, "Hosts, each with its slots (largest number of ranks)")
           ->option_text("a:2,b:2");
-  verb->add_option("--hostfile", flags->hostfile, "File of hosts, one per line: \"a slots=2\" or \"a:2\"")
+  verb->add_option("--hostfile", flags->hostfile,
+                   "File of hosts, instead of --hosts, one per line: \"a slots=2\" or \"a:2\"")
       ->excludes(hosts)
       ->option_text("FILE");
-  verb->add_option("--engine", flags->plan.engine, "Communication engine of the planned run")
+  verb->add_option("--engine", flags->plan.engine,
+                   "Communication engine of the planned run: shm (shared memory of one host), gloo or mpi "
+                   "(between hosts); auto = the engine that its ranks would choose")
       ->check(one_of_words({"auto", "shm", "gloo", "mpi"}))
       ->option_text("auto|shm|gloo|mpi [auto]");
   verb->add_option("--interface", flags->plan.interface,
                    "Network interface or address of this host to listen on")
       ->option_text("NAME");
   verb->add_option("--port", flags->plan.port,
-                   "Port that rank 0 would listen on (default: the port of the launcher)")
+                   "Port that rank 0 would listen on (default: the port that the environment names, else any "
+                   "free port)")
       ->check(number_from(int64_t{1}, 65535))
       ->option_text("N");
-  verb->add_option("--compare", flags->compare, "Compare reports of several ranks, written by --json")
+  verb->add_option("--compare", flags->compare,
+                   "Compare these reports of ranks, each written by `espalier doctor --json`")
       ->option_text("FILE ...");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   verb->add_option("program", flags->program, "Program and its arguments, after \"--\"")
-      ->type_name("-- PROGRAM ARGS");
+      ->option_text("-- PROGRAM ARGS ...");
   verb->footer(
-      "Checks the launcher variables of this process, its cores, memory, files,\n"
-      "networks, engines and versions, and whether the planned run fits them. Prints a\n"
-      "line for each check: OK; WARN (the run works, but slower or not as expected);\n"
-      "WRONG (the run fails). The last line is a command that starts the run with the\n"
-      "errors corrected.\n"
+      "Checks the environment variables by which a launcher tells a rank its place\n"
+      "(ESPALIER_*, or those of torchrun, MPI, Slurm, TF_CONFIG or Kubernetes), cores,\n"
+      "memory, files, networks, engines and versions, and whether the planned run fits\n"
+      "them. Prints a line for each check: OK; WARN (the run works, but slower or not\n"
+      "as expected); WRONG (the run fails). The last line is a command that starts the\n"
+      "run with the errors corrected.\n"
       "\n"
       "Examples:\n"
       "  espalier doctor\n"

@@ -107,19 +107,34 @@ void add_graph(CLI::App& app) {
   verb->add_option("program", options->program,
                    "StableHLO module in generic form (- for standard input), or a plan (.toml), whose first "
                    "training step is traced and not run")
+      ->option_text("FILE|PLAN")
       ->required();
-  verb->add_option("--after", options->after,
-                   "Print the program after this pass: fold, simplify, swap_dot, cse or dce; for a plan also "
-                   "trace (the forward pass), add_gradients, widen_gradients, strategy (several devices), "
-                   "fold_observations, update, check_numerics or keep_results")
+  verb->add_option(
+          "--after", options->after,
+          "Print the program after this pass: fold, simplify, swap_dot, cse or dce; for a plan also after "
+          "this rewrite: trace (the forward pass), add_gradients, widen_gradients, strategy (several "
+          "devices), fold_observations, update, check_numerics or keep_results (default: a program as it "
+          "is, the step of a plan after all rewrites)")
       ->option_text("NAME");
   add_strategy(*verb, options->distribute);
-  CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print the graph in the DOT language of Graphviz");
-  verb->add_flag("--text", options->text, "Print StableHLO text with every constant in full")->excludes(dot);
+  CLI::Option* dot = verb->add_flag("--dot", options->dot,
+                                    "Print the graph in the DOT language of Graphviz (not with --text)");
+  verb->add_flag("--text", options->text,
+                 "Print StableHLO text alone, with every constant in full (default: a summary of inputs and "
+                 "outputs, and the "
+                 "text with long constants as ...)")
+      ->excludes(dot);
   verb->add_flag("--inline-composites", options->primitives,
                  "Replace composites by StableHLO ops before printing");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  espalier graph program.mlir\n"
+      "  espalier graph plan.toml --after trace\n"
+      "  espalier graph program.mlir --dot | dot -Tsvg > program.svg\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([options] { graph(*options); });
 }
 

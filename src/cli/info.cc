@@ -170,10 +170,17 @@ void add_info(CLI::App& app) {
   auto options = std::make_shared<Options>();
   verb->add_flag("--ops", options->ops, "List every op: dtypes, gradient, batching, meaning");
   verb->add_option("names", options->names,
-                   "Ops to describe (meaning, constraints c1, c2, ..., dtypes), or a model folder")
-      ->option_text("NAME ...");
+                   "Ops to describe (meaning, constraints c1, c2, ..., dtypes), or a model folder (default: "
+                   "print the number of ops, the instruction set and the number of threads)")
+      ->option_text("OP ...|FOLDER");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  espalier info model/\n"
+      "  espalier info dot_general\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([options] {
     const Results& results = options->results;
     const std::string_view isa = name(current_isa());

@@ -208,22 +208,25 @@ constexpr const char* kLaunchExamples =
     "Each rank is a process that finds its place in environment variables:\n"
     "ESPALIER_RANK, ESPALIER_WORLD, ESPALIER_LOCAL_RANK, ESPALIER_LOCAL_WORLD,\n"
     "ESPALIER_JOB, ESPALIER_RESTART, and others that the library needs to join. Rank\n"
-    "0 reads standard input. SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP are\n"
-    "forwarded to all ranks. If a rank dies, fails, leaves early, is silent for 5 s\n"
-    "or makes no progress, the launcher prints one sentence that names the rank and\n"
-    "its last action, ends the other ranks, and prints the last lines of the failed\n"
-    "rank. No rank outlives the launcher. With --engine mpi, the first SIGINT or\n"
-    "SIGTERM is sent to ranks as SIGUSR1, and the second ends them.\n"
+    "0 reads standard input, unless it is a terminal (with --hosts: no rank does).\n"
+    "SIGINT, SIGTERM, SIGUSR1, SIGHUP and SIGTSTP are forwarded to all ranks.\n"
+    "\n"
+    "If a rank dies, fails, exits while others need it, sends no heartbeat for 5 s or\n"
+    "makes no progress for --stall-after, the launcher prints one sentence that names\n"
+    "the rank and its last action, ends the other ranks, and prints the last lines of\n"
+    "the failed rank's standard error. No rank outlives the launcher. With --engine\n"
+    "mpi, the first SIGINT or SIGTERM is sent to ranks as SIGUSR1, and the second\n"
+    "ends them.\n"
     "\n"
     "With --hosts, the launcher starts an agent on each host by the --agent command.\n"
-    "This program, the working folder and PROGRAM must exist under the same paths on\n"
-    "each host. Ranks there get the environment of their host, and from here:\n"
-    "ESPALIER_*, PATH, LD_LIBRARY_PATH, LANG, LC_*, TZ, thread settings (OMP_* and\n"
-    "similar), settings of devices and sanitizers, and the variables of --env. No\n"
-    "rank reads standard input. If the launcher or the --agent command ends, the\n"
-    "ranks are ended, too.\n"
+    "The `espalier` command, the working folder and PROGRAM must exist under the same\n"
+    "paths on each host. Ranks there get the environment of their host, and from\n"
+    "here: ESPALIER_*, PATH, LD_LIBRARY_PATH, LANG, LC_*, TZ, thread settings (OMP_*\n"
+    "and similar), settings of devices and sanitizers, and the variables of --env. If\n"
+    "the launcher or the --agent command ends, the ranks are ended, too.\n"
     "\n"
-    "Faults for --chaos, injected at the beginning of a step in the first start only:\n"
+    "Faults for --chaos, injected at the beginning of a training step (the first step\n"
+    "of the run is 1), in the first start only:\n"
     "  kill:2@step40     kill rank 2 with signal 9\n"
     "  stop:1@step60:5s  stop rank 1 for 5 s\n"
     "  throw:0@step9     raise an error in rank 0\n"
@@ -249,48 +252,55 @@ void add_launch(CLI::App& app) {
       app.add_subcommand("launch", "Run a program as several ranks, on this host or on several hosts");
   flags->launch.ranks = 0;
   verb->add_option("-n,--ranks", flags->launch.ranks,
-                   "Number of ranks (with --hosts: at most the sum of slots)")
+                   "Number of ranks; required without --hosts and --hostfile (default: the sum of their "
+                   "slots, which is also the most)")
+      ->option_text("N")
       ->check(number_from(int64_t{1}, LaunchOptions::kMostRanks));
-  CLI::Option* hosts = verb->add_option("--hosts", flags->hosts,
-                                        "Hosts, each with its slots (largest number of ranks), e.g. a:2,b:2")
-                           ->type_name("LIST");
-  verb->add_option("--hostfile", flags->hostfile, "File of hosts, one per line: \"a slots=2\" or a:2")
-      ->type_name("FILE")
+  CLI::Option* hosts =
+      verb->add_option("--hosts", flags->hosts, "Hosts, each with its slots (largest number of ranks)")
+          ->option_text("a:2,b:2");
+  verb->add_option("--hostfile", flags->hostfile,
+                   "File of hosts, instead of --hosts, one per line: \"a slots=2\" or \"a:2\"")
+      ->option_text("FILE")
       ->excludes(hosts);
   verb->add_option("--agent", flags->launch.agent, "Remote-shell command that starts a program on {host}")
-      ->type_name("COMMAND")
-      ->capture_default_str();
+      ->option_text(cat("COMMAND [", flags->launch.agent, "]"));
   verb->add_option("--interface", flags->launch.interface,
                    "Network interface (eth0) or address of this host to listen on (default: the one that "
                    "routes to the hosts)")
-      ->type_name("NAME");
+      ->option_text("NAME");
   verb->add_option("--env", flags->variables,
-                   "Environment variable to pass to all ranks, with its value here or a new value; repeat "
-                   "for more. Ranks on this host inherit the whole environment")
-      ->type_name("NAME[=VALUE]")
+                   "Environment variable to pass to all ranks: NAME with its value in the environment of the "
+                   "launcher, or NAME=VALUE; repeat for more variables. Without --hosts and --hostfile, "
+                   "ranks inherit the whole environment anyway")
+      ->option_text("NAME[=VALUE]")
       ->allow_extra_args(false);
   verb->add_flag("--prefix", flags->launch.prefix,
                  "Prefix each line of output with its rank, e.g. \"[rank 3] \"");
   CLI::Option* engine = verb->add_option("--engine", flags->engine,
                                          "Communication engine: shm (shared memory of one host), gloo or mpi "
                                          "(between hosts); auto = shm on one host, else gloo")
-                            ->capture_default_str()
+                            ->option_text("auto|shm|gloo|mpi [auto]")
                             ->check(one_of_words({"auto", "shm", "gloo", "mpi"}));
-  verb->add_option("--restarts", flags->launch.restarts, "Number of restarts of all ranks after a failure")
-      ->capture_default_str()
+  verb->add_option("--restarts", flags->launch.restarts,
+                   "Largest number of restarts of all ranks after failures")
+      ->option_text("N [0]")
       ->check(number_from(int64_t{0}, 1000));
-  verb->add_option("--stall-after", flags->stall_after,
-                   "Give up when a rank makes no progress for this time, in seconds")
-      ->type_name("TIME")
-      ->capture_default_str();
+  verb->add_option(
+          "--stall-after", flags->stall_after,
+          "Give up when a rank makes no progress (no new step, stage of a step or collective), or all "
+          "ranks wait, for this time, in seconds: 300 or 300s")
+      ->option_text("SECONDS [300s]");
   verb->add_option("--chaos", flags->launch.chaos, "Faults to inject, comma-separated (see below)")
-      ->type_name("SPEC");
-  verb->add_option("--record", flags->record,
-                   "Write a JSON record of the run: the verdict and the last 64 collectives of each rank. "
-                   "The newest 20 failed runs are also kept in ~/.local/state/espalier/runs")
-      ->type_name("FILE");
+      ->option_text("FAULT,...");
+  verb->add_option(
+          "--record", flags->record,
+          "Write a JSON record of the run: the exit code of each start, why it failed, and the last 64 "
+          "collectives of each rank. Without --record, records of runs that were given up are kept "
+          "in ~/.local/state/espalier/runs, the newest 20")
+      ->option_text("FILE");
   verb->add_option("program", flags->program, "Program and its arguments, after \"--\"")
-      ->type_name("-- PROGRAM ARGS");
+      ->option_text("-- PROGRAM ARGS ...");
   verb->footer(kLaunchExamples);
   verb->callback([flags, engine] {
     flags->names_engine = engine->count() > 0;

@@ -52,12 +52,22 @@ void add_quickstart(CLI::App& app) {
   CLI::App* verb = app.add_subcommand(
       "quickstart", "Train a first model on images of handwritten digits and print its accuracy");
   verb->add_option("--data", run->plan.data.file,
-                   "Images, as for `train`. Default: the folder mnist in $ESPALIER_DATA (or in build/data) "
-                   "if it exists, else 1797 built-in digits of 8x8 pixels");
+                   "Images of digits: a folder of IDX files (MNIST), or a CSV of square images, one per row, "
+                   "with the label in the last column. Default: the folder mnist in $ESPALIER_DATA (or, if "
+                   "that is not set, in build/data of the working folder) if it exists, else 1797 built-in "
+                   "digits of 8x8 pixels")
+      ->option_text("FILE|FOLDER");
   add_seed(*verb, run->plan.fit.seed);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
+  verb->footer(
+      "No model is saved; the last lines show commands that save one.\n"
+      "\n"
+      "Example:\n"
+      "  espalier quickstart\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input, 130 stopped by Ctrl-C.");
   verb->callback([run] {
     std::string& data = run->plan.data.file;
     if (data.empty()) data = find_digits();

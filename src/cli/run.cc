@@ -143,19 +143,30 @@ void add_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "Run a StableHLO program");
   verb->add_option("program", options->program, "StableHLO module in generic form (- for standard input)")
+      ->option_text("FILE")
       ->required();
-  verb->add_option("--inputs", options->inputs, "One .npy file per argument of @main");
+  verb->add_option("--inputs", options->inputs, "One .npy file per argument of @main, in their order")
+      ->option_text("FILE ...");
   CLI::Option* folder =
       verb->add_option("--outputs", options->outputs,
-                       "Folder for the outputs out0.npy, out1.npy, ... (default: print the values)")
+                       "Folder for the outputs out0.npy, out1.npy, ... (default: print the values; not with "
+                       "--json or --out)")
+          ->option_text("FOLDER")
           ->check(a_name());
   CLI::Option* reference =
-      verb->add_flag("--reference", options->reference, "Run with the reference interpreter");
+      verb->add_flag("--reference", options->reference,
+                     "Run with the built-in reference interpreter, on the CPU (not with --device)");
   add_device(*verb, options->device)->excludes(reference);
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   folder->excludes("--json")->excludes("--out");
   add_threads(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  espalier run program.mlir --inputs x.npy y.npy\n"
+      "  espalier run program.mlir --inputs x.npy --device gpu --outputs results\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([options] { run(*options); });
 }
 

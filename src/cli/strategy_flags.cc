@@ -147,15 +147,17 @@ void add_strategy(CLI::App& verb, DistributePlan& flags, DevicePlan* device) {
   };
   verb.add_option_function<std::string>(
           "--devices", take,
-          "With --strategy mirrored: number of CPU replicas (0 = one per core), or of devices from --device "
-          "on (0 = all). Or device names, which imply mirrored: gpu:0,gpu:1")
+          "With --strategy mirrored: on the CPU, number of replicas (0 = one per core); on GPUs, number of "
+          "devices, the first being --device (0 = all). Or names of devices, which imply mirrored: "
+          "gpu:0,gpu:1")
       ->option_text("N|NAMES [0]");
 }
 
 void add_deterministic(CLI::App& verb) {
   verb.add_flag_callback(
       "--deterministic", [] {},
-      "Accepted as in `train`, without effect: results never depend on the number of devices or workers");
+      "Accepted as in `train`, without effect: results do not depend on the number of devices or workers, "
+      "except by rounding on GPUs and TPUs");
 }
 
 void take_strategy(const CLI::App& verb, const DistributePlan& flags, DistributePlan& plan) {

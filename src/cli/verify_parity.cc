@@ -250,7 +250,8 @@ void add_verify_parity(CLI::App& app) {
   CLI::App* verb = app.add_subcommand(
       "verify-parity", "Verify that a plan trains the same weights on one device and on several workers");
   verb->add_option("plan", flags->plan, "Plan (.toml), as for `train`")->required()->option_text("PLAN");
-  verb->add_option("--ranks", flags->ranks, "Numbers of workers to compare, comma-separated")
+  verb->add_option("--ranks", flags->ranks,
+                   "Numbers of workers (ranks) to compare with one device, comma-separated")
       ->allow_extra_args(false)
       ->option_text("N,... [1,2,4]");
   verb->add_flag("--deterministic", flags->deterministic,
@@ -259,16 +260,16 @@ void add_verify_parity(CLI::App& app) {
       ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N");
   verb->add_option("--tolerance", flags->tolerance,
-                   "Largest difference of weights, as a share of the largest value of their tensor (default: "
-                   "1e-6; 1e-2 if the plan computes in 16 bits)")
+                   "Largest difference of weights, as a share of the largest absolute value of their tensor "
+                   "(default: 1e-6; 1e-2 if the plan computes in 16 bits)")
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
   add_device(*verb, flags->device)->option_text("NAME [that of the plan]");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   verb->footer(
-      "Trains the plan on one device, then on each number of workers on this machine,\n"
-      "and compares the weights. No model is kept. Sums in another order round\n"
+      "Trains a model by the plan on one device, then on each number of workers on this\n"
+      "machine, and compares the weights. No model is kept. Sums in another order round\n"
       "differently, and every step adds rounding: with 16-bit dtypes, compare one or\n"
       "two epochs only. If weights differ by more than --tolerance, the effect of\n"
       "rounding is measured: three more runs on one device move each weight by its last\n"
