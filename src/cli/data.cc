@@ -7,12 +7,14 @@
 namespace espalier::cli {
 
 void MessageResults::add(CLI::App& verb) {
-  CLI::Option* show_flag = verb.add_flag("--show", show, "Print the result as a table, also with --out");
+  CLI::Option* show_flag =
+      verb.add_flag("--show", show, "Print the result as a table, also with --out (not with --json)");
   results.add_json(verb);
   verb.get_option("--json")->excludes(show_flag);
   results.add_out(verb);
   verb.get_option("--out")->description(
-      "Write the result to this file: .pbtxt (text), .pb (binary) or .tfrecord; JSON with --json");
+      "Write the result to this file: .pbtxt (text), .pb (binary) or .tfrecord; JSON with --json (default: "
+      "print it as a table)");
 }
 
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,

@@ -218,16 +218,17 @@ void bias(const BiasRun& run) {
 
 constexpr const char* kBiasExamples =
     R"(Prints the share of each group and its rate of positive labels and, with
---reference, compares shares with the population. Reports groups whose share is
-off by 0.02 or more, columns with more missing cells in one group than in
-another, proxies (columns that predict the group: area under the ROC curve of
-0.7 or more on held-out rows), and combinations of groups with few rows.
+--reference, compares shares with the population. Reports groups whose share
+differs from that in the population by 0.02 or more, and by more than chance;
+columns with more missing cells in one group than in another; proxies (columns
+that predict the group: area under the ROC curve of 0.7 or more on held-out
+rows); and combinations of two groups with fewer than --min-group rows.
 
 Examples:
   espalier data bias people.csv --label income --positive '>50K'
   espalier data bias people.csv --sensitive sex,race --reference census.csv
-      Compare with census.csv, which has the header column,group,share and one
-      line per group.
+      Compare with census.csv, which has lines such as sex,Female,0.51 below the
+      header column,group,share.
 
 Exit codes: 0 done, 2 usage error or bad input.)";
 
@@ -238,6 +239,7 @@ void add_data_bias(CLI::App& data) {
   CLI::App* verb =
       data.add_subcommand("bias", "Measure shares of groups, missing cells by group, and proxies of groups");
   verb->add_option("file", run->file, "Table: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->option_text("FILE")
       ->required();
   verb->add_option_function<std::vector<std::string>>(
           "--sensitive",
@@ -247,15 +249,17 @@ void add_data_bias(CLI::App& data) {
       ->option_text("COLUMN,...");
   CLI::Option* positive = verb->add_option(
       "--positive", run->options.positive,
-      "Positive label, whose rate is measured (default: that of a known pair, yes of yes/no)");
+      "With --label: the positive label, whose rate is measured (default: that of a known pair, yes of "
+      "yes/no, 1 of 1/0)");
   positive->option_text("VALUE");
   positive->needs(verb->add_option("--label", run->options.label, "Label column, or `last`")
                       ->option_text("COLUMN")
                       ->transform(a_column()));
   verb->add_option("--reference", run->reference,
-                   "CSV of the population, with the columns column, group and share")
+                   "CSV of the population: with the header column,group,share, and one line per group")
       ->option_text("FILE");
-  verb->add_option("--min-group", run->options.min_rows, "Report combinations of groups below N rows")
+  verb->add_option("--min-group", run->options.min_rows,
+                   "Report combinations of two groups with fewer than N rows")
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("N [30]");
   run->table.add(*verb);

@@ -179,8 +179,8 @@ distribution drift of columns (20 rows or more); cells missing more often in one
 group than in another. With --schema, one row that breaks the schema is a fault.
 Without --schema, a new value, type or range is a fault only if chance does not
 explain it. If nothing has changed, about one table in twenty raises a false
-alarm. Columns that are not compared are listed with the reason. No cells are
-printed except the names of values that drifted.
+alarm. Columns that are not compared are listed with the reason. Cell values are
+not printed, except those whose share has drifted.
 
 Examples:
   espalier data check train.csv --label income
@@ -198,12 +198,14 @@ void add_data_check(CLI::App& data) {
   auto run = std::make_shared<FaultsRun>();
   CLI::App* verb = data.add_subcommand("check", "Check a table, and newer rows, for data faults");
   verb->add_option("train", run->train, "Training rows: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->option_text("FILE")
       ->required();
-  verb->add_option("now", run->now, "Newer rows (serving data)");
+  verb->add_option("now", run->now, "Newer rows (serving data)")->option_text("FILE");
   verb->add_option("--label", run->options.label, "Label column, or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_option("--time", run->options.time, "Column with the time of each prediction")
+  verb->add_option("--time", run->options.time,
+                   "Column with the time of each row, at which its label would be predicted")
       ->option_text("COLUMN")
       ->transform(a_column());
   verb->add_option_function<std::vector<std::string>>(
@@ -214,14 +216,15 @@ void add_data_check(CLI::App& data) {
       ->option_text("COLUMN,...");
   verb->add_option("--schema", run->schema,
                    "Schema that newer rows must fit, with its comparators and rules (default: inferred from "
-                   "the training rows)")
+                   "the training rows). Words in its domains are values, not missing cells")
       ->option_text("FILE")
       ->needs("now");
-  verb->add_option("--environment", run->environment, "Schema environment of the newer rows, e.g. SERVING")
+  verb->add_option("--environment", run->environment,
+                   "With --schema: environment of the newer rows, e.g. SERVING")
       ->option_text("NAME")
       ->needs("--schema");
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
-                 "Strip a trailing dot from labels: read \"x.\" as \"x\"")
+                 "With --label: strip a trailing dot from labels: read \"x.\" as \"x\"")
       ->needs("--label");
   run->table.add(*verb);
   run->missing.add(*verb);

@@ -183,19 +183,20 @@ constexpr const char* kDriftExamples =
 Holm's correction) and large: a distance of distribution functions
 (Kolmogorov-Smirnov), or a difference in the share of a value (chi-square) or of
 missing cells, of --least or more. Significant differences below --least are
-only counted. With fewer than 20 rows, the test is undecided. A column is listed
-as not compared if it holds dates or row names, or has fewer than 20 values in a
-table. The population stability index (PSI) is computed over the deciles of the
-earlier table, or over values, with rare values merged. The Wasserstein distance
-is in standard deviations of the earlier table. Intervals are 95% confidence
-intervals (conservative for the Kolmogorov-Smirnov and Wasserstein distances); a
-PSI with fewer than five rows in a decile or value has none.
+only counted. A column is listed as not compared if it holds dates or row
+identifiers, or has fewer than 20 values in a table. With fewer than 20 rows, no
+column is compared, and the result is undecided. The population stability index
+(PSI) is computed over the deciles of the earlier table, or over values, with
+rare values merged. The Wasserstein distance is in standard deviations of the
+earlier table. Intervals are 95% confidence intervals (conservative for the
+Kolmogorov-Smirnov and Wasserstein distances); a PSI with fewer than five rows
+in a decile or value has no interval.
 
 Example:
   espalier data drift january.csv february.csv
 
-Exit codes: 0 no drift, 1 a column has drifted, 2 usage error or bad input, 3 no
-column could be compared.)";
+Exit codes: 0 no drift, 1 a column has drifted, 2 usage error or bad input,
+3 undecided: no column could be compared.)";
 
 }  // namespace
 
@@ -203,8 +204,11 @@ void add_data_drift(CLI::App& data) {
   auto run = std::make_shared<DriftRun>();
   CLI::App* verb = data.add_subcommand("drift", "Test each column for distribution drift");
   verb->add_option("before", run->before, "Earlier table: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->option_text("FILE")
       ->required();
-  verb->add_option("now", run->now, "Newer table, with the same column names")->required();
+  verb->add_option("now", run->now, "Newer table, with the same column names")
+      ->option_text("FILE")
+      ->required();
   verb->add_option("--least", run->least,
                    "Smallest difference of distributions or shares that counts as drift")
       ->check(number_from(0.0, 1.0))

@@ -94,13 +94,16 @@ TableFile InputFiles::kept(const std::string& path) {
 
 void StatisticsFlags::add(CLI::App& verb) {
   table.add(verb);
-  verb.add_option("--missing", missing, "Words that mean a missing cell, comma-separated")
+  verb.add_option("--missing", missing, "Words that mean a missing cell, comma-separated (default: none)")
       ->option_text("WORD,...");
-  verb.add_option("--empty-cell", empty, "Meaning of an empty cell: missing, or present without a value")
+  verb.add_option("--empty-cell", empty,
+                  "Meaning of an empty cell: missing, or present as an empty list of values")
       ->check(one_of_words({"missing", "present"}))
       ->option_text("missing|present [missing]");
   verb.add_option("--weight", weight, "Sample-weight column")->option_text("COLUMN")->transform(a_column());
-  verb.add_flag("--semantic-domains", semantic_domains, "Detect columns whose values are times");
+  verb.add_flag(
+      "--semantic-domains", semantic_domains,
+      "Detect columns whose values are times (texts in one format of dates, or numbers since 1970)");
 }
 
 std::vector<std::string> StatisticsFlags::words() const {

@@ -133,7 +133,7 @@ constexpr const char* kLeakExamples =
     R"(Finds columns that predict the label by themselves, duplicate rows, rows that
 differ in one column only, test rows that are also training rows, dates later
 than the time of their row, and test rows from before the end of the training
-rows. Notes are no leaks, but worth a look. No cell is printed.
+rows. Notes report what is no leak but worth a look. No cell is printed.
 
 Examples:
   espalier data leak train.csv --label income --test test.csv
@@ -146,18 +146,20 @@ was found, but there are fewer than 20 training rows.)";
 
 void add_data_leak(CLI::App& data) {
   auto run = std::make_shared<LeakRun>();
-  CLI::App* verb = data.add_subcommand("leak", "Find label leakage, duplicate rows, future data");
+  CLI::App* verb = data.add_subcommand("leak", "Find label leakage, duplicate rows and future data");
   verb->add_option("file", run->file, "Training rows: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->option_text("FILE")
       ->required();
   verb->add_option("--label", run->options.label, "Label column, or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
   verb->add_option("--test", run->test, "Test rows, with the same columns")->option_text("FILE");
-  verb->add_option("--time", run->options.time, "Column with the time of each prediction")
+  verb->add_option("--time", run->options.time,
+                   "Column with the time of each row, at which its label would be predicted")
       ->option_text("COLUMN")
       ->transform(a_column());
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
-                 "Strip a trailing dot from labels: read \"x.\" as \"x\"")
+                 "With --label: strip a trailing dot from labels: read \"x.\" as \"x\"")
       ->needs("--label");
   run->table.add(*verb);
   run->missing.add_with_schema(*verb);

@@ -139,6 +139,7 @@ void look(const RowsRun& run) {
 CLI::App* add(CLI::App& data, const char* name, const char* about, std::shared_ptr<RowsRun> run) {
   CLI::App* verb = data.add_subcommand(name, about);
   verb->add_option("file", run->file, "Table: CSV, JSON Lines or TFRecord, also gzip (- for standard input)")
+      ->option_text("FILE")
       ->required();
   verb->callback([run] { look(*run); });
   return verb;
@@ -163,19 +164,32 @@ void add_data_rows(CLI::App& data) {
   head->limit = kHead;
   CLI::App* first = add(data, "head", "Print the first rows of a table", head);
   first->add_option("-n,--rows,rows", head->limit, "Number of rows")
-      ->option_text(cat("[", kHead, "]"))
+      ->option_text(cat("N [", kHead, "]"))
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*first, *head);
+  first->footer(
+      "Examples:\n"
+      "  espalier data head people.csv\n"
+      "  espalier data head people.csv 3 --columns age,income\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
 
   auto rows = std::make_shared<RowsRun>(RowsRun{.verb = "rows", .file = {}});
   CLI::App* some = add(data, "rows", "Print the rows of a table for which a condition is true", rows);
   add_where(*some, rows->where);
-  some->add_option("--limit", rows->limit, "Largest number of rows to print; --out writes all rows")
+  some->add_option("--limit", rows->limit,
+                   "Largest number of rows to print or write (default with --out: all rows)")
       ->option_text(cat("N [", kShown, "]"))
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*some, *rows);
   some->option_defaults()->group("Table format");
   rows->missing.add_with_schema(*some);
+  some->footer(
+      "Examples:\n"
+      "  espalier data rows people.csv --where 'age < 18'\n"
+      "  espalier data rows people.csv --where 'city is missing' --out rows.csv\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
 }
 
 }  // namespace espalier::cli

@@ -133,34 +133,48 @@ void add_words(CLI::App& verb, const char* flag, std::vector<std::string>& into,
 void add_data_schema(CLI::App& data) {
   auto options = std::make_shared<SchemaOptions>();
   CLI::App* verb = data.add_subcommand("schema", "Show, infer or edit a schema of data");
-  verb->add_option("file", options->file,
-                   "Schema to show or edit, or statistics or a table to infer a schema from: .pbtxt, .pb, "
-                   "CSV, JSON Lines or TFRecord, also gzip (- for standard input)")
+  verb->add_option(
+          "file", options->file,
+          "Schema to show or edit, or statistics or a table to infer a schema from: .pbtxt, .pb, "
+          "CSV, JSON Lines or TFRecord, also gzip (- for standard input). FILE itself is never changed")
+      ->option_text("FILE")
       ->required();
   options->how.add(*verb);
   options->output.add(*verb);
   add_threads(*verb);
   verb->add_option("--most-values", options->infer.most_values,
-                   "Largest number of distinct texts of a column that become its domain")
+                   "List the distinct texts of a column as its domain if there are at most N")
       ->option_text("N [100]")
       ->check(number_from(int64_t{0}, int64_t{1} << 31))
       ->group("Inference");
-  verb->add_flag("--no-shapes", options->no_shapes, "Infer value counts of features, not shapes")
+  verb->add_flag("--no-shapes", options->no_shapes, "Infer numbers of values of features, not shapes")
       ->group("Inference");
   SchemaEdits& edits = options->edits;
-  add_words(*verb, "--set", edits.set, "FEATURE.FIELD=VALUE",
-            "Set a field of a feature, e.g. company.min_domain_mass=0.9 or age.max=99; an empty value clears "
-            "the field");
+  add_words(
+      *verb, "--set", edits.set, "FEATURE.FIELD=VALUE",
+      "Set a field of a feature (column), e.g. company.min_domain_mass=0.9 or age.max=99; an empty value "
+      "clears the field");
   add_words(*verb, "--allow", edits.allow, "FEATURE=VALUE", "Add a value to the domain of a feature");
-  add_words(*verb, "--environment", edits.environments, "NAME", "Add an environment to the schema");
+  add_words(*verb, "--environment", edits.environments, "NAME",
+            "Unlike elsewhere: add an environment to the schema");
   add_words(*verb, "--in", edits.in, "ENVIRONMENT:FEATURE", "Expect a feature in an environment");
   add_words(*verb, "--not-in", edits.not_in, "ENVIRONMENT:FEATURE",
             "Do not expect a feature in an environment");
   add_words(*verb, "--rule", edits.rules, "EXPRESSION",
-            "Add a rule that must not be false for any row, e.g. 'age >= 0'; see docs/expressions.md");
+            "Add a rule: a row for which it is false is an error, e.g. 'age >= 0'; see docs/expressions.md");
   add_words(*verb, "--warn-rule", edits.warning_rules, "EXPRESSION",
-            "Add a rule that only warns of rows for which it is false");
-  add_words(*verb, "--drop-rule", edits.dropped_rules, "EXPRESSION", "Remove a rule");
+            "Add a rule: a row for which it is false is a warning");
+  add_words(*verb, "--drop-rule", edits.dropped_rules, "EXPRESSION",
+            "Remove a rule: the text of one that the schema has");
+  verb->footer(
+      "Edits may be repeated and combined; the changed lines are printed, and --out\n"
+      "writes the new schema.\n"
+      "\n"
+      "Examples:\n"
+      "  espalier data schema train.csv --out schema.pbtxt\n"
+      "  espalier data schema schema.pbtxt --set age.max=99 --out new.pbtxt\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([options] { run_schema(*options); });
 }
 

@@ -149,13 +149,14 @@ void skew(const SkewRun& run) {
 
 constexpr const char* kAbout =
     R"(Rows are joined by --id; ids that several rows share are counted, not compared.
-Two missing cells are equal, and so are two texts of one number, "1" and "1.0".
+Two missing cells are equal, and so are two ways to write one number, "1" and
+"1.0".
 
 Example:
   espalier data skew train.csv served.csv --id customer,day --tolerance 1e-6
 
 Exit codes: 0 no column differs, 1 a column differs, 2 usage error or bad input,
-3 no column could be compared.)";
+3 undecided: no column could be compared.)";
 
 }  // namespace
 
@@ -164,8 +165,11 @@ void add_data_skew(CLI::App& data) {
   CLI::App* verb = data.add_subcommand("skew", "Compare two tables row by row, joined by id");
   verb->add_option("first", run->first,
                    "First table, e.g. training rows: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->option_text("FILE")
       ->required();
-  verb->add_option("second", run->second, "Second table, with the same ids, e.g. serving rows")->required();
+  verb->add_option("second", run->second, "Second table, with the same ids, e.g. serving rows")
+      ->option_text("FILE")
+      ->required();
   verb->add_option_function<std::vector<std::string>>(
           "--id", [run](const std::vector<std::string>& given) { run->options.id = comma_separated(given); },
           "Columns that together identify a row, comma-separated")
@@ -182,8 +186,9 @@ void add_data_skew(CLI::App& data) {
                    "Largest difference between numbers that count as equal")
       ->check(number_from(0.0, 1e300))
       ->option_text("X [0]");
-  verb->add_option("--least", run->least,
-                   "Share of rows that must differ before a column counts as different")
+  verb->add_option(
+          "--least", run->least,
+          "Report a column as different if at least this share of its joined rows differs (0: any row)")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0]");
   run->table.add(*verb);

@@ -86,7 +86,11 @@ void split(const SplitRun& run) {
 }
 
 constexpr const char* kSplitExamples =
-    R"(Examples:
+    R"(Without --label, --by-group and --by-time, test rows are drawn at random.
+
+Examples:
+  espalier data split people.csv
+      Write train.csv and test.csv, a fifth of the rows.
   espalier data split people.csv --label income
       Draw test rows as the same share of each class.
   espalier data split visits.csv --by-group patient
@@ -100,9 +104,10 @@ Exit codes: 0 done, 2 usage error or bad input.)";
 
 void add_data_split(CLI::App& data) {
   auto run = std::make_shared<SplitRun>();
-  CLI::App* verb =
-      data.add_subcommand("split", "Split a table into training rows and test rows, by class, group or time");
+  CLI::App* verb = data.add_subcommand(
+      "split", "Split a table into training rows and test rows: at random, by class, by group or by time");
   verb->add_option("file", run->file, "Table: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->option_text("FILE")
       ->required();
   verb->add_option("--label", run->label,
                    "Stratify by this label column: test rows are the same share of each class (nearly so "
@@ -114,7 +119,7 @@ void add_data_split(CLI::App& data) {
   group->option_text("COLUMN")->transform(a_column());
   verb->add_option("--by-time", run->time,
                    "Use the last rows by this column of dates or numbers as test rows. If the file is sorted "
-                   "by time, `train --split order` needs no split file")
+                   "by time, `train --split order` needs no split file. Not with --by-group")
       ->option_text("COLUMN")
       ->transform(a_column())
       ->excludes(group);

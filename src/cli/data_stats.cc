@@ -94,17 +94,21 @@ void add_data_stats(CLI::App& data) {
   verb->add_option("file", options->files,
                    "Tables with the same columns (CSV, JSON Lines, TFRecord of tf.Example, also gzip), "
                    "sketches to merge, or statistics of tensorflow_metadata (- for standard input)")
+      ->option_text("FILE ...")
       ->required();
   options->how.add(*verb);
-  verb->add_option("--slice", options->how.slice, "Compute statistics also per value of this column")
+  verb->add_option("--slice", options->how.slice,
+                   "Compute statistics also for the rows of each value of this column")
       ->option_text("COLUMN")
       ->transform(a_column());
-  verb->add_option(
-          "--cross", options->how.cross,
-          "Compute covariance and correlation of every pair of these numeric columns, comma-separated")
+  verb->add_option("--cross", options->how.cross,
+                   "Not slices: compute covariance and correlation of every pair of these numeric columns, "
+                   "comma-separated (all = every numeric column)")
       ->option_text("COLUMN,...|all");
   verb->add_option("--sketch", options->sketch,
-                   "Write a sketch to this file, for merging with other sketches by `data stats`")
+                   "Write a sketch to this file: all that later `data stats` needs to merge these statistics "
+                   "with those of "
+                   "other sketches")
       ->option_text("FILE")
       ->check(a_name());
   options->output.add(*verb);
@@ -113,7 +117,16 @@ void add_data_stats(CLI::App& data) {
       "Cells are read strictly, as TensorFlow Data Validation reads them: one text\n"
       "among the numbers of a column makes it a column of texts, and words such as NA\n"
       "are texts unless --missing lists them. `train`, `predict` and `data head` read\n"
-      "tables more leniently, and print what they read.");
+      "tables more leniently, and print what they read.\n"
+      "\n"
+      "Examples:\n"
+      "  espalier data stats people.csv\n"
+      "  espalier data stats people.csv --out stats.pb\n"
+      "  espalier data stats monday.csv --sketch monday.sketch\n"
+      "  espalier data stats monday.sketch tuesday.sketch\n"
+      "      Merge the statistics of two tables.\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([options] { run_stats(*options); });
 }
 

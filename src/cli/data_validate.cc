@@ -218,20 +218,27 @@ void add_data_validate(CLI::App& data) {
   CLI::App* verb = data.add_subcommand("validate", "Validate data against a schema");
   verb->add_option("file", options->file,
                    "Table, or statistics (.pb, .pbtxt or TFRecord), also gzip (- for standard input)")
+      ->option_text("FILE")
       ->required();
   options->how.add(*verb);
   add_threads(*verb);
   verb->add_option("--schema", options->schema, "Schema that the data must fit")
       ->option_text("FILE")
       ->required();
-  verb->add_option("--environment", options->environment, "Schema environment of the data, e.g. SERVING")
+  verb->add_option("--environment", options->environment,
+                   "Environment of the data in the schema, e.g. SERVING")
       ->option_text("NAME");
-  verb->add_option("--previous", options->previous, "Earlier data or its statistics, to test for drift")
+  verb->add_option(
+          "--previous", options->previous,
+          "Data of an earlier period (the previous span) or its statistics, to test for drift by the "
+          "comparators of the schema")
       ->option_text("FILE");
-  verb->add_option("--serving", options->serving, "Serving data or its statistics, to test for skew")
+  verb->add_option("--serving", options->serving,
+                   "Serving data or its statistics, to test for skew by the comparators of the schema")
       ->option_text("FILE");
   verb->add_option("--previous-version", options->version,
-                   "Earlier version of this data or its statistics, to compare numbers of rows")
+                   "Earlier version of the same period, or its statistics, to compare numbers of rows by the "
+                   "comparators of the schema")
       ->option_text("FILE");
   verb->add_option("--warn", options->warnings,
                    "Anomaly types to report as warnings, e.g. SCHEMA_NEW_COLUMN; comma-separated")
@@ -241,16 +248,17 @@ void add_data_validate(CLI::App& data) {
       verb->add_option("--apply-fix", options->fix, "Write a copy of the schema, changed to fit the data")
           ->option_text("FILE")
           ->check(a_name());
-  verb->add_option("--feature", options->features, "Change only this feature; repeat for more features")
+  verb->add_option("--feature", options->features,
+                   "With --apply-fix: change only this feature (column); repeat for more features")
       ->option_text("NAME")
       ->allow_extra_args(false)
       ->needs(fix);
   verb->add_option("--reason", options->reason,
-                   "Reason of the change, kept in the annotations of changed features")
+                   "With --apply-fix: reason of the change, kept in the annotations of changed features")
       ->option_text("TEXT")
       ->needs(fix);
   verb->add_option("--rows", options->rows,
-                   "Table to check the rules of the schema on (default: the first file, if it is a table)")
+                   "Table to check the rules of the schema on (default: the data, if it is a table)")
       ->option_text("FILE");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
