@@ -336,46 +336,53 @@ void check_flags_of_check(const CheckRun& run) {
 constexpr const char* kCheckExamples =
     R"(A gate is a limit in a TOML file (docs/gates.md): on a metric of all rows or of
 a slice, on the gap between slices, or on faults of the data. The value of the
-metric decides a gate. With decide = "proven-over" or "proven-under" its
-interval decides, and an interval on both sides of the limit leaves the release
-undecided; too few rows or an undefined metric do so, too. The column "rows"
-counts the rows behind a metric: all rows, positives or negatives; for a gap,
-the rows of the slice named first.
+metric decides a gate. With decide = "proven-over" or "proven-under", its
+interval decides. A gate whose limit must be proven (min with "proven-over", max
+with "proven-under") is undecided if the interval contains the limit. A gate is
+also undecided if there are too few rows, or if the metric is undefined. The
+column "rows" counts the rows behind a metric: all rows, positives or negatives;
+for a gap, the rows of the slice named first.
 
 Examples:
   espalier check model/ new.csv --init --slice sex,race --out gates.toml
-      Write gates from the metrics of today, for a person to edit. Without
+      Write gates from the current metrics, for a person to edit. Without
       --slice, slicing columns are chosen automatically.
   espalier check --init --from eval_config.pbtxt --out gates.toml
       Convert the thresholds of TensorFlow Model Analysis to gates.
   espalier check model/ new.csv --gates gates.toml --html report.html
       Print pass, blocked or undecided, with reasons, and write a report.
   espalier check model/ new.csv --train train.csv --gates gates.toml
-      Check the data, too: gates on schema, leakage, range, drift, groups.
+      Check the data, too, by the gates on schema, leakage, range, drift and
+      groups in gates.toml.
   espalier check model/ new.csv --gates gates.toml --verify report.html
       Verify the report: exit code 1 if it does not match these rows.
 
-Exit codes: 0 pass, 1 blocked, 2 usage error or bad input, 3 undecided,
-4 internal error.)";
+Exit codes: 0 pass (with --init: gates written; with --verify: the report
+matches), 1 blocked (with --verify: it does not match), 2 usage error or bad
+input, 3 undecided, 4 internal error.)";
 
 }  // namespace
 
 void add_check(CLI::App& app) {
   auto run = std::make_shared<CheckRun>();
   CLI::App* verb = app.add_subcommand("check", "Check a model (or scored rows) against release gates");
-  verb->add_option("model", run->model, "Model folder, as written by `espalier train`");
-  verb->add_option("data", run->data, "Labelled rows: CSV, JSON Lines or TFRecord (- for standard input)");
+  verb->add_option("model", run->model,
+                   "Model folder, as written by `espalier train` for a table (image models are not checked)")
+      ->option_text("FOLDER");
+  verb->add_option("data", run->data, "Labelled rows: CSV, JSON Lines or TFRecord (- for standard input)")
+      ->option_text("FILE");
   verb->add_option("--scores", run->scores,
                    "Check this table of rows that any model has scored, instead of MODEL and DATA (- for "
                    "standard input)")
       ->option_text("FILE");
-  verb->add_option("--gates", run->gates, "TOML file of the gates to check (docs/gates.md)")
+  verb->add_option("--gates", run->gates,
+                   "TOML file of the gates to check (docs/gates.md); required without --init")
       ->option_text("FILE");
   CLI::Option* init = verb->add_flag("--init", run->init,
-                                     "Write a first gates file from the metrics of today, and check nothing");
+                                     "Write a first gates file from the current metrics, and check nothing");
   verb->add_option("--from", run->from,
-                   "With --init: convert the thresholds of an EvalConfig of TensorFlow Model Analysis (text, "
-                   "binary or JSON) to gates")
+                   "With --init: convert the thresholds of an EvalConfig of TensorFlow Model Analysis, TFMA "
+                   "(text, binary or JSON), to gates")
       ->option_text("FILE")
       ->needs(init);
   verb->add_option(
@@ -388,17 +395,22 @@ void add_check(CLI::App& app) {
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
                  "Strip a trailing dot from labels: read \"x.\" as \"x\"");
   add_all_rows(*verb, run->all_rows);
-  verb->add_option("--today", run->today, "Date that decides which waivers have expired")
+  verb->add_option(
+          "--today", run->today,
+          "Date, as 2031-12-31, on which waivers in the gates file (exceptions with an expiry date) must "
+          "still be valid")
       ->option_text("DATE [today]");
-  verb->option_defaults()->group("Scored rows");
+  verb->option_defaults()->group("Scored rows (--scores, or a table as --baseline)");
   run->scored.add(*verb);
   run->scored.add_task(*verb);
+  for (const char* of_models_too : {"--positive", "--query"})
+    verb->get_option(of_models_too)->group("Options");
   verb->option_defaults()->group("Slices");
   add_where(*verb, run->where);
   run->slicing.add_slices(*verb);
   add_schema(*verb, run->schema);
   verb->add_option("--environment", run->environment,
-                   "With --schema and --train: schema environment of the evaluated rows, e.g. SERVING")
+                   "With --schema and --train: environment of the evaluated rows in the schema, e.g. SERVING")
       ->option_text("NAME")
       ->needs("--schema", "--train");
   run->intervals.add(*verb);
@@ -408,16 +420,19 @@ void add_check(CLI::App& app) {
   CLI::Option* html =
       verb->add_option("--html", run->html, "Write an HTML report of the verdict and every slice");
   html->option_text("FILE")->check(a_name());
-  verb->add_option("--verify", run->verify,
-                   "Verify that a report written by --html matches these rows and gates, and check no gates")
+  verb->add_option(
+          "--verify", run->verify,
+          "Verify that a report written by --html matches these rows and gates, instead of checking the "
+          "gates: exit code 0 if it does, 1 if not (not with --html)")
       ->option_text("FILE")
       ->excludes(html);
-  verb->add_option("--with-rows", run->with_rows,
-                   "With --html or --verify: show the N rows with the largest errors in the report, with a "
-                   "notice that it holds personal data")
+  verb->add_option(
+          "--with-rows", run->with_rows,
+          "With --html: show the N rows with the largest errors in the report, with a notice that it "
+          "holds personal data. With --verify: the N of the report")
       ->check(number_from(int64_t{1}, int64_t{1000}))
       ->option_text("N");
-  verb->add_option("--rare", run->rare, "Do not name slices and values of fewer than K rows in the report")
+  verb->add_option("--rare", run->rare, "In the report, do not name slices and values with fewer than K rows")
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("K [10]");
   verb->add_option("--junit", run->junit, "Write the verdict as JUnit XML")

@@ -261,7 +261,8 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
             thresholds.assign(all.begin(), all.end());
           },
           "Two classes: predict the positive class at this probability or above; several thresholds, "
-          "comma-separated, are compared")
+          "comma-separated, are compared (default: the threshold of the model, if it has one, else predict "
+          "the more likely class; with --scores 0.5)")
       ->option_text("X,...");
 }
 
@@ -456,24 +457,26 @@ void check_flags_of_evaluate(const EvaluateRun& run) {
 
 constexpr const char* kEvaluateExamples =
     R"(A slice is a group of rows with the same value of a column. For each slice,
-`evaluate` prints its metrics and the gaps between groups by the usual fairness
-criteria, with 95% confidence intervals.
+`evaluate` prints its metrics and the gaps between slices, with 95% confidence
+intervals. For two classes, the gaps are those of fairness criteria:
+demographic parity, equal opportunity, equalised odds, predictive parity and
+others.
 
 Examples:
   espalier evaluate model/ new.csv
       Print the metrics of a model on labelled rows.
   espalier evaluate model/ new.csv --slice sex,race --cross sex*race
-      Print the metrics of each group, too.
+      Print the metrics of each slice, too.
   espalier evaluate --scores scores.csv --label y --score p --slice sex
       Evaluate the scores in column p, whatever model wrote them.
   espalier evaluate model/ new.csv --bucket age=25,45,65 --metric recall
-      Compare the recall of age groups, drawn with intervals.
-  espalier evaluate model/ new.csv --slice sex --metric auc --interval bootstrap
-      Use bootstrap intervals, which exist for every metric.
+      Compare the recall of slices by age in a chart with 95% intervals.
+  espalier evaluate model/ new.csv --slice sex --metric f1 --interval bootstrap
+      Use bootstrap intervals, for a metric without a closed form.
   espalier evaluate model/ new.csv --worst --flip sex
       Find the worst slices, and the decisions that depend on sex.
   espalier evaluate model/ new.csv --baseline model-of-may/ --slice sex
-      Find predictions that differ from an earlier model, and groups that got
+      Find predictions that differ from an earlier model, and slices that got
       worse.
   espalier evaluate model/ new.csv --where 'age >= 40 and city is not missing'
       Evaluate only these rows.
@@ -486,11 +489,13 @@ void add_evaluate(CLI::App& app) {
   auto run = std::make_shared<EvaluateRun>();
   CLI::App* verb = app.add_subcommand("evaluate", "Evaluate a model or scored rows");
   run->verb = verb;
-  verb->add_option("model", run->model, "Model folder, as written by `espalier train`");
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")
+      ->option_text("FOLDER");
   verb->add_option("data", run->data,
                    "Labelled rows: CSV, JSON Lines or TFRecord (- for standard input). For an image model: a "
                    "folder with one sub-folder of JPEG and PNG files per class, a folder of IDX files, or a "
-                   "CSV of square images with the label last");
+                   "CSV of square images, one per row, with the label in the last column")
+      ->option_text("FILE|FOLDER");
   verb->add_option("--scores", run->scores,
                    "Evaluate this table of rows that any model has scored, instead of MODEL and DATA (- for "
                    "standard input)")
@@ -499,9 +504,11 @@ void add_evaluate(CLI::App& app) {
                  "Strip a trailing dot from labels: read \"x.\" as \"x\"");
   add_all_rows(*verb, run->all_rows);
   add_thresholds(*verb, run->thresholds);
-  verb->option_defaults()->group("Scored rows");
+  verb->option_defaults()->group("Scored rows (--scores)");
   run->scored.add(*verb);
   run->scored.add_task(*verb);
+  for (const char* of_models_too : {"--positive", "--query"})
+    verb->get_option(of_models_too)->group("Options");
   verb->option_defaults()->group("Baseline");
   run->baseline.add(*verb);
   verb->option_defaults()->group("Slices");

@@ -202,7 +202,7 @@ struct Format {
   bool naming = false, batches = false, arguments = false;
 };
 constexpr Format kFormats[] = {
-    {"c", "a C99 file that needs no library, and its header", export_c, true},
+    {"c", "a C99 file and its header, without dependencies; not to standard output", export_c, true},
     {"onnx", "a model for onnxruntime", export_onnx, false, true},
     {"stablehlo", "a module of StableHLO ops, for JAX", export_stablehlo, false, true, true},
 };
@@ -251,7 +251,7 @@ void export_model(const ExportRun& run) {
 constexpr const char* kExportExamples =
     R"(Examples:
   espalier export model/ --to c --out income.c
-      Write one C99 file; its comment explains how to encode a row.
+      Write income.c and income.h; a comment explains how to encode a row.
   espalier export model/ --to onnx --out model.onnx
   espalier export model/ --to stablehlo --batch 1 --out program.mlir
 
@@ -265,22 +265,32 @@ void add_export(CLI::App& app) {
   for (const Format& format : kFormats)
     formats += cat(formats.empty() ? "" : ", ", format.name, " (", format.what, ")");
   CLI::App* verb = app.add_subcommand("export", "Export a saved model to another format");
-  verb->add_option("model", run->model, "Folder of a saved model")->required();
+  verb->add_option("model", run->model,
+                   "Model folder, as written by `espalier train`, `import` or `quantize`")
+      ->option_text("FOLDER")
+      ->required();
   verb->add_option("--to", run->format, "Format to write: " + formats)
       ->transform([](const std::string& word) { return CLI::detail::to_lower(word); }, "", "")
       ->option_text("FORMAT")
       ->required();
-  verb->add_option("--out", run->out, "File to write (- for standard output)")
+  verb->add_option(
+          "--out", run->out,
+          "File to write (- for standard output); with --to c, its header is written beside it, with the "
+          "ending .h")
       ->option_text("FILE")
       ->check(a_name())
       ->required();
-  verb->add_option("--name", run->name, "With --to c: prefix of the names in the file")
-      ->option_text("NAME [from --out]");
+  verb->add_option("--name", run->name,
+                   "With --to c: prefix of the C identifiers (default: from the name of the file of --out)")
+      ->option_text("NAME");
   verb->add_flag("--caller-scratch", run->caller_scratch,
                  "With --to c: let the caller pass the scratch memory of each call");
-  verb->add_option("--batch", run->batch, "With --to onnx or stablehlo: fix the number of rows of a call")
+  verb->add_option("--batch", run->batch,
+                   "With --to onnx or stablehlo: fix the number of rows of a call (default: onnx any number, "
+                   "stablehlo 1, "
+                   "or that of the model if it is fixed)")
       ->check(number_from(int64_t{1}, 1 << 30))
-      ->option_text("N [onnx: any; stablehlo: 1]");
+      ->option_text("N");
   verb->add_flag("--weights-as-arguments", run->weights_as_arguments,
                  "With --to stablehlo: make the weights arguments, not constants");
   run->results.add_json(*verb);

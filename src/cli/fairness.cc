@@ -265,15 +265,17 @@ void choose(const ChooseRun& run) {
 }
 
 constexpr const char* kFairnessExamples =
-    R"(The questions follow the fairness tree; docs/gates.md shows the metric that each
-answer leads to. They are asked on standard error, or answered by --answers.
+    R"(The questions follow the fairness tree of Aequitas; docs/gates.md shows the
+metric that each answer leads to. They are asked on standard error, or answered
+by --answers.
 
 Examples:
   espalier fairness choose --slice sex --out gates.toml
       Ask the questions, and write a gate that keeps the answers.
   espalier fairness choose --answers answers.toml --data scores.csv --label y \
       --score p --slice sex --out gates.toml
-      Report what the metric costs if base rates of the groups differ.
+      Report trade-offs: which other metrics are forced apart if the base rates
+      of the groups differ.
 
 Exit codes: 0 done, 2 usage error or bad input.)";
 

@@ -178,9 +178,9 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, 
 void FlipFlags::add(CLI::App& verb) {
   verb.add_option_function<std::vector<std::string>>(
           "--flip", [this](const std::vector<std::string>& given) { columns = comma_separated(given); },
-          "Counterfactual test of these columns: replace each category by every other one seen in training, "
-          "and each number by every value in the rows (if more than 10: by 5 quintile midpoints), and count "
-          "the decisions that change")
+          "Counterfactual test of these columns of a MODEL: replace each category by every other one seen in "
+          "training, and each number by every value in the rows (if more than 10: by the medians of the 5 "
+          "fifths), and count the decisions that change. Not with --scores")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
 }

@@ -73,7 +73,8 @@ void GivenFlags::add(CLI::App& verb) {
   verb.add_option_function<std::vector<std::string>>(
           "--given", [this](const std::vector<std::string>& given) { columns = comma_separated(given); },
           "Columns that may legitimately explain a difference: compare the selection rates of slices among "
-          "rows with equal values in these columns, and weighted to equal shares")
+          "rows with equal values in these columns, and their mean, in which each combination of values has "
+          "the same weight for all slices. Needs --slice, --cross, --bucket or --slice-where")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
 }

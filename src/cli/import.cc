@@ -108,16 +108,25 @@ void import_model(const ImportRun& run) {
 void add_import(CLI::App& app) {
   auto run = std::make_shared<ImportRun>();
   CLI::App* verb = app.add_subcommand("import", "Import an ONNX model as a saved model");
-  verb->add_option("file", run->file, "ONNX file, operator sets 11 to 28")->required();
+  verb->add_option("file", run->file, "ONNX file, of operator set (opset) 11 to 28")
+      ->option_text("FILE")
+      ->required();
   verb->add_option("--out", run->out, "Folder to save the model in")
       ->option_text("FOLDER")
       ->check(a_name())
       ->required();
-  verb->add_option(
-          "--size", run->sizes,
-          "Size of a symbolic dimension of the inputs (default: 1; batch dimension: any size unless set)")
+  verb->add_option("--size", run->sizes,
+                   "Size of a symbolic dimension of the inputs, e.g. length=128; several, or repeat --size "
+                   "(default: 1; "
+                   "batch dimension: any size)")
       ->option_text("NAME=N");
   run->results.add_json(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  espalier import net.onnx --out net\n"
+      "  espalier import text.onnx --size length=128 --out text\n"
+      "\n"
+      "Exit codes: 0 done, 2 usage error or bad input.");
   verb->callback([run] { import_model(*run); });
 }
 

@@ -38,9 +38,11 @@ std::vector<std::string> IndividualFlags::words() const {
 }
 
 void IndividualFlags::add(CLI::App& verb) {
-  CLI::Option* individual = verb.add_flag("--individual", on,
-                                          "Measure individual fairness: how often similar rows get the same "
-                                          "decision, and how evenly benefits are spread");
+  CLI::Option* individual =
+      verb.add_flag("--individual", on,
+                    "Two classes: measure individual fairness, by consistency (how often "
+                    "similar rows get the same decision) and the generalised entropy "
+                    "index (how evenly benefits are spread)");
   verb.add_option("--neighbours", neighbours,
                   "Number of nearest rows that --individual compares, the row itself included")
       ->option_text("K [5]")

@@ -180,7 +180,8 @@ Example:
       Verify that the training files are unchanged.
 
 Exit codes: 0 done or unchanged, 1 a file has changed since training, 2 usage
-error or bad input, 3 a file was not found.)";
+error or bad input, 3 undecided: a file was not found, or an old model does not
+tell enough of its images to compare them.)";
 
 }  // namespace
 
@@ -188,7 +189,9 @@ void add_lineage(CLI::App& app) {
   auto run = std::make_shared<LineageRun>();
   CLI::App* verb =
       app.add_subcommand("lineage", "Show what a model was trained on: files, licence, origin, rows");
-  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")->required();
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")
+      ->option_text("FOLDER")
+      ->required();
   verb->add_flag("--verify", run->verify, "Verify that the training files are unchanged");
   run->results.add_json(*verb);
   run->results.add_out(*verb);

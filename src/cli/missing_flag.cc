@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.h"
 #include "base/listed_names.h"
 #include "cli/data_verbs.h"
 #include "espalier/columns.h"
@@ -11,15 +12,19 @@
 namespace espalier::cli {
 
 void MissingFlag::add(CLI::App& verb) {
+  std::string known;
+  for (const std::string& word : ColumnOptions().missing)
+    known += cat(known.empty() ? "" : ", ", word.empty() ? "an empty cell" : word);
   verb.add_option_function<std::vector<std::string>>(
           "--missing", [this](const std::vector<std::string>& given) { more = comma_separated(given); },
-          "More words that mean a missing cell, besides ?, NA, null, ...; comma-separated")
+          cat("More words that mean a missing cell, comma-separated; a number stands for all its spellings. "
+              "Known words: ",
+              known))
       ->allow_extra_args(false)
       ->option_text("WORD,...");
   verb.add_option_function<std::vector<std::string>>(
           "--not-missing", [this](const std::vector<std::string>& given) { fewer = comma_separated(given); },
-          "Words that are values, not missing cells, e.g. NA for Namibia; words in a domain of the schema "
-          "always are values")
+          "Words that are values, not missing cells, e.g. NA for Namibia; comma-separated")
       ->allow_extra_args(false)
       ->option_text("WORD,...");
 }
@@ -27,7 +32,9 @@ void MissingFlag::add(CLI::App& verb) {
 void MissingFlag::add_with_schema(CLI::App& verb) {
   add(verb);
   verb.add_option("--schema", schema,
-                  "Schema whose domains list values: such words are never read as missing cells")
+                  "Schema whose domains list the values of columns: words in a domain are values of its "
+                  "column, never "
+                  "missing cells")
       ->option_text("FILE");
 }
 

@@ -241,9 +241,9 @@ constexpr const char* kPredictExamples =
     R"(Examples:
   espalier predict model/ new.csv --out said.csv
   espalier predict model/ new.csv --id customer --all
-      Write the key of each row and the probability of every class.
+      Write the id of each row and the probability of every class.
   espalier predict model/ - < new.csv
-  espalier predict seen/ new.jpg holidays/
+  espalier predict image-model/ new.jpg holidays/
       Write the file of each image, its class and the class's probability.
   espalier launch -n 4 -- espalier predict model/ new.csv --strategy multiworker
       Predict in four processes, with the same results.
@@ -254,27 +254,32 @@ Exit codes: 0 done, 2 usage error or bad input, such as an unreadable image.)";
 
 void add_predict(CLI::App& app) {
   auto run = std::make_shared<PredictRun>();
-  CLI::App* verb = app.add_subcommand("predict", "Predict table rows or images");
+  CLI::App* verb = app.add_subcommand("predict", "Predict the labels of table rows or images");
   run->verb = verb;
-  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")->required();
-  verb->add_option("data", run->inputs,
-                   "Raw rows with the columns of the training data: CSV, JSON Lines or TFRecord (- for "
-                   "standard input). For an image model: JPEG and PNG files, folders of them, a folder of "
-                   "IDX files, or a CSV of square images with the label last")
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")
+      ->option_text("FOLDER")
+      ->required();
+  verb->add_option(
+          "data", run->inputs,
+          "Raw rows with the columns of the training data: CSV, JSON Lines or TFRecord (- for "
+          "standard input). For an image model: JPEG and PNG files, folders of them, a folder of "
+          "IDX files, or a CSV of square images, one per row, with a label (not used) in the last column")
       ->required()
-      ->option_text("DATA ...");
+      ->option_text("FILE|FOLDER ...");
   verb->add_flag("--all", run->all, "Write the probability of every class, not only the highest probability");
   verb->add_flag(
       "--mark", run->mark,
       "Add a column \"outside\" that lists, for each row, the columns outside of the training data (numbers "
-      "out of range, unseen categories, unreadable cells), and the label if its prediction is clipped");
+      "out of range, unseen categories, unreadable cells), and the label column if its predicted number was "
+      "clipped to the range of the training labels");
   run->results.add_json(*verb);
-  CLI::Option* keep =
-      verb->add_flag("--keep", run->keep, "Write the cells of each row before its prediction");
+  CLI::Option* keep = verb->add_flag(
+      "--keep", run->keep, "Write all cells of each row before its prediction (not with --json or --id)");
   keep->excludes("--json");
   verb->add_option_function<std::vector<std::string>>(
           "--id", [run](const std::vector<std::string>& given) { run->id = comma_separated(given); },
-          "Write the cells of these columns before the prediction, comma-separated")
+          "Write the cells of these columns before the prediction, comma-separated (not with --json or "
+          "--keep)")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...")
       ->excludes(keep)

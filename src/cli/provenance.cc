@@ -81,8 +81,10 @@ std::optional<ImageSource> read_image_source(const LoadedModel& model, const std
 }
 
 void add_all_rows(CLI::App& verb, bool& all) {
-  verb.add_flag("--all-rows", all,
-                "Use all rows of the file that the model was trained on, not only its test rows");
+  verb.add_flag(
+      "--all-rows", all,
+      "If DATA is the training file of the model: use all of its rows (default: only those that were held "
+      "out as test rows)");
 }
 
 namespace {

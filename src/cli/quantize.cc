@@ -189,7 +189,7 @@ void quantize_model(const QuantizeRun& run) {
 constexpr const char* kQuantizeExamples =
     R"(Examples:
   espalier quantize model/ --calibrate people.csv --out model8
-      Quantize, and print the loss of accuracy if the rows have labels.
+      Quantize, and print the drop in accuracy if the rows have labels.
   espalier export model8 --to c --out income8.c
 
 Exit codes: 0 done, 2 usage error or bad input.)";
@@ -198,14 +198,17 @@ Exit codes: 0 done, 2 usage error or bad input.)";
 
 void add_quantize(CLI::App& app) {
   auto run = std::make_shared<QuantizeRun>();
-  CLI::App* verb = app.add_subcommand("quantize", "Quantize the weights of a saved model to 8-bit integers");
+  CLI::App* verb =
+      app.add_subcommand("quantize", "Quantize weights and activations of a saved model to 8-bit integers");
   run->verb = verb;
-  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")->required();
+  verb->add_option("model", run->model, "Model folder, as written by `espalier train`")
+      ->option_text("FOLDER")
+      ->required();
   verb->add_option("--calibrate", run->calibrate,
                    "Calibration rows, some hundreds, that resemble future rows: a table, or folders of "
                    "images by class for an image model. They give the ranges of activations and, if "
-                   "labelled, the loss of accuracy")
-      ->option_text("ROWS")
+                   "labelled, the drop in accuracy (of a regression, in r2)")
+      ->option_text("FILE|FOLDER")
       ->required();
   verb->add_option("--out", run->out, "Folder to save the quantized model in")
       ->option_text("FOLDER")
@@ -213,8 +216,9 @@ void add_quantize(CLI::App& app) {
       ->required();
   verb->add_option(
           "--percentile", run->percentile,
-          "Percentile of activations that sets their range; below 100, outliers at both ends are clipped")
-      ->capture_default_str();
+          "Percentile of activations that sets their range, above 50; below 100, outliers at both ends are "
+          "clipped")
+      ->option_text("X [100]");
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
                  "Strip a trailing dot from labels: read \"x.\" as \"x\"");
   run->table.add(*verb);

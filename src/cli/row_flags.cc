@@ -86,16 +86,20 @@ std::string listed(const std::vector<std::string>& names) {
 }  // namespace
 
 void RowFlags::add(CLI::App& verb) {
-  verb.add_option("--schema", schema, "Validate rows against this schema (.pbtxt, .pb or .tfrecord)")
+  verb.add_option("--schema", schema,
+                  "Validate rows against this schema (.pbtxt, .pb or .tfrecord; default: that of the model)")
       ->option_text("FILE");
-  verb.add_flag("--no-schema", none, "Do not validate rows, even if the model was saved with a schema")
+  verb.add_flag("--no-schema", none,
+                "Do not validate rows, even if the model was saved with a schema (not with --schema)")
       ->excludes("--schema");
-  verb.add_option("--environment", environment, "Schema environment of the rows, e.g. SERVING")
+  verb.add_option("--environment", environment, "With a schema: environment of the rows, e.g. SERVING")
       ->option_text("NAME");
-  verb.add_option("--quarantine", quarantine, "Move invalid rows to this CSV file, each with a reason")
+  verb.add_option(
+          "--quarantine", quarantine,
+          "With a schema: leave out invalid rows, and write them to this CSV file, each with a reason")
       ->option_text("FILE")
       ->check(a_name());
-  verb.add_option("--slice", slice, "Count invalid rows by the values of this column")
+  verb.add_option("--slice", slice, "With a schema: count invalid rows by the values of this column")
       ->option_text("COLUMN")
       ->transform(a_column());
 }

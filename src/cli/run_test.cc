@@ -164,7 +164,7 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
       {"run", "\nUsage: espalier run [OPTIONS] program\n`espalier run --help` lists verbs and flags\n"},
       {"data split", "Usage: espalier data split [OPTIONS]"},
       {"export model", "\nUsage: espalier export --to FORMAT --out FILE [OPTIONS] model\n"},
-      {"quantize", "\nUsage: espalier quantize --calibrate ROWS --out FOLDER [OPTIONS] model\n"},
+      {"quantize", "\nUsage: espalier quantize --calibrate FILE|FOLDER --out FOLDER [OPTIONS] model\n"},
       {"data", "Usage: espalier data [OPTIONS] SUBCOMMAND\n`espalier data --help` lists verbs"},
       {"", "Usage: espalier"}};
   for (const auto& [arguments, error] : wrong) {

@@ -12,10 +12,11 @@ void add_schema(CLI::App& verb, std::string& path) {
       verb.get_option_no_throw("--train")
           ? ". --train validates the rows against this schema, instead of one inferred from the training rows"
           : "";
-  verb.add_option("--schema", path,
-                  cat("Schema (.pbtxt or .pb) whose tags name sensitive columns, their buckets and the "
-                      "favourable label; flags override tags",
-                      of_train))
+  verb.add_option(
+          "--schema", path,
+          cat("Schema (.pbtxt or .pb) whose tags name sensitive columns, their buckets and the "
+              "favourable label; flags override tags. Words in its domains are values, not missing cells",
+              of_train))
       ->option_text("FILE");
 }
 

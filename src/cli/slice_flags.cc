@@ -70,8 +70,8 @@ CLI::Option* add_slice_words(CLI::App& verb, const char* name, std::vector<std::
 void SliceFlags::add(CLI::App& verb) {
   add_slices(verb);
   verb.add_option("--reference-group", references,
-                  "Compare the other groups of a column with this group, e.g. sex=Male (default: the lowest "
-                  "with the highest); repeat for more columns")
+                  "Compare the other groups of a column with this group, e.g. sex=Male (default: compare the "
+                  "group of the lowest value with that of the highest); repeat for more columns")
       ->allow_extra_args(false)
       ->option_text("COLUMN=VALUE");
   add_slice_words(
@@ -95,9 +95,10 @@ void SliceFlags::add_slices(CLI::App& verb) {
           "Columns to slice by in combination, e.g. sex*race: one slice per combination of values")
       ->allow_extra_args(false)
       ->option_text("A*B,...");
-  verb.add_option("--bucket", buckets,
-                  "Edges that split a numeric column into buckets, or monk (10 groups) or monk3 (3 groups) "
-                  "for Monk skin tones; repeat for more columns")
+  verb.add_option(
+          "--bucket", buckets,
+          "Edges that split a numeric column into buckets (an edge belongs to the bucket above it), or "
+          "monk (10 groups) or monk3 (3 groups) for Monk skin tones; repeat for more columns")
       ->allow_extra_args(false)
       ->option_text("COLUMN=18,25,45");
   verb.add_option_function<std::vector<std::string>>(
@@ -114,7 +115,8 @@ void SliceFlags::add_slices(CLI::App& verb) {
           "repeat for more conditions")
       ->allow_extra_args(false)
       ->option_text("NAME:EXPRESSION");
-  verb.add_option("--min-slice", min_rows, "Slices below N rows are greyed out and ignored in gap rankings")
+  verb.add_option("--min-slice", min_rows,
+                  "Grey out slices with fewer than N rows, and leave them out of the gaps")
       ->check(number_from(int64_t{0}, int64_t{1} << 40))
       ->option_text("N [30]");
   verb.add_option("--missing-group", missing,
@@ -123,7 +125,9 @@ void SliceFlags::add_slices(CLI::App& verb) {
       ->check(one_of_words({"slice", "leave-out"}))
       ->option_text("slice|leave-out [slice]");
   verb.add_option("--at-threshold", positive_from,
-                  "Class of a score equal to the threshold: from = positive, above = negative (as in TFMA)")
+                  "In slices and with --scores, the class of a score equal to the threshold: from = "
+                  "positive, above = "
+                  "negative (as in TensorFlow Model Analysis, TFMA)")
       ->check(one_of_words({"from", "above"}))
       ->option_text("from|above [from]");
 }

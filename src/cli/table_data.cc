@@ -76,16 +76,18 @@ void check_positive(const ColumnProgram& columns, const std::string& positive) {
 
 CLI::Option* add_positive(CLI::App& verb, std::string& positive) {
   return verb
-      .add_option("--positive", positive,
-                  "Two classes: the positive class. Default: the favourable label of the schema, else that "
-                  "of the model, else that of a known pair (yes of yes/no)")
+      .add_option(
+          "--positive", positive,
+          "With --threshold: the positive class. Default: the favourable label of --schema, else that "
+          "of the model, else that of a known pair (yes of yes/no, 1 of 1/0)")
       ->option_text("VALUE");
 }
 
 CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
   return verb
       .add_option("--threshold", threshold,
-                  "Two classes: predict the positive class at this probability or above")
+                  "Two classes: predict the positive class at this probability or above (default: the "
+                  "threshold of the model, if it has one, else predict the more likely class)")
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
 }

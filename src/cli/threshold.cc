@@ -77,9 +77,9 @@ constexpr const char* kThresholdExamples =
   espalier threshold model/ 0.3
       Predict the positive class at a probability of 0.3 or above.
   espalier threshold model/ none --out model2
-      Save a copy that predicts the more likely class again.
+      Clear the threshold in a copy: predict the more likely class again.
   espalier threshold model/ none --positive approved
-      Save another positive class with the model.
+      Clear the threshold, and save another positive class with the model.
 
 Compare thresholds before setting one:
   espalier evaluate model/ new.csv --threshold 0.2,0.3,0.4
@@ -93,10 +93,11 @@ void add_threshold(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("threshold", "Set the decision threshold of a saved two-class model");
   verb->add_option("model", run->model,
                    "Model folder, as written by `espalier train` for a table with two classes")
+      ->option_text("FOLDER")
       ->required();
   verb->add_option("threshold", run->threshold,
-                   "Predict the positive class at this probability (0 to 1) or above; none = predict the "
-                   "more likely class")
+                   "Predict the positive class at this probability (0 to 1) or above; none = clear the "
+                   "threshold: predict the more likely class")
       ->option_text("X|none")
       ->check([](const std::string& text) {
         return text == "none" || threshold_in(text) ? std::string()

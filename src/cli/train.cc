@@ -353,10 +353,11 @@ void add_train(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* verb = app.add_subcommand("train", "Train a model on a table or on labelled images");
   flags->verb = verb;
-  verb->add_option("plan", flags->plan,
-                   "TOML file of all settings: what flags set, and also layers, optimizer, schedule and "
-                   "callbacks. Flags override the plan; paths in the plan are relative to the folder of the "
-                   "plan; - reads standard input")
+  verb->add_option(
+          "plan", flags->plan,
+          "Plan: TOML file of all settings: what flags set, and also layers, optimizer, schedule and "
+          "callbacks. Flags override the plan; paths in the plan are relative to the folder of the "
+          "plan; - reads standard input")
       ->option_text("PLAN");
   verb->option_defaults()->group("Data");
   add_data_flags(*verb, *flags);
@@ -365,8 +366,10 @@ void add_train(CLI::App& app) {
   verb->option_defaults()->group("Saving");
   add_saving_flags(*verb, *flags);
   verb->option_defaults()->group("Output");
-  verb->add_flag("--write-plan", flags->write_plan,
-                 "Write the settings of these flags as a plan, with every default, and do not train");
+  verb->add_flag(
+      "--write-plan", flags->write_plan,
+      "Write the settings of these flags as a plan, with every default, to standard output or --out, and do "
+      "not train");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   add_threads(*verb);

@@ -32,12 +32,14 @@ CLI::Option* add_change(CLI::App& verb, TrainFlags& flags, const char* name, con
 }  // namespace
 
 void add_data_flags(CLI::App& verb, TrainFlags& flags) {
-  add_change<std::string>(verb, flags, "--data",
-                          "Training data: with --label a table (CSV, JSON Lines or TFRecord); without "
-                          "--label images: a folder with one sub-folder of JPEG and PNG files per class, a "
-                          "folder of IDX files (MNIST), or a CSV of square images with the label last",
-                          [](TrainPlan& plan) -> std::string& { return plan.data.file; })
-      ->option_text("FILE");
+  add_change<std::string>(
+      verb, flags, "--data",
+      "Training data: with --label a table (CSV, JSON Lines or TFRecord); without "
+      "--label images: a folder with one sub-folder of JPEG and PNG files per class, a "
+      "folder of two IDX files, images and labels (MNIST), or a CSV of square images, one per row, with the "
+      "label in the last column",
+      [](TrainPlan& plan) -> std::string& { return plan.data.file; })
+      ->option_text("FILE|FOLDER");
   verb.add_option("--label", flags.label, "Column to predict: its name, its number (from 1), or `last`")
       ->option_text("COLUMN")
       ->transform(a_column());
@@ -46,8 +48,9 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       ->option_text("FILE");
   add_change<double>(
       verb, flags, "--test-fraction",
-      "Share of rows held out as test rows: random rows of a table, the last images of an IDX or CSV file, "
-      "files spread over each class of a folder (unless the folder has train/ and test/)",
+      "Share of rows held out as test rows: rows of a table by --split, the last images of an IDX or CSV "
+      "file, files spread over each class of a folder (unless it has train/ and test/). Of the other rows of "
+      "a table, a tenth are validation rows (a plan can set another share)",
       [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.2]");
@@ -76,7 +79,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   flags.missing.add(verb);
   add_change<std::string>(
       verb, flags, "--task",
-      "Task: class (classification), number (regression), or guess (decide by the label column)",
+      "Task: class (classification), number (regression), or guess (by the values of the label column)",
       [](TrainPlan& plan) -> std::string& { return plan.data.task; })
       ->check(one_of_words({"guess", "class", "number"}))
       ->option_text("guess|class|number [guess]");
@@ -88,24 +91,31 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       "--merge-labels",
       [&flags] { flags.changes.push_back([](TrainPlan& plan) { plan.data.merge_labels = true; }); },
       "Merge labels that differ only in case, blanks or look-alike characters");
-  add_change<std::string>(verb, flags, "--licence", "Licence of the data; saved with the model",
+  add_change<std::string>(verb, flags, "--licence", "Licence of the data, saved with the model",
                           [](TrainPlan& plan) -> std::string& { return plan.data.licence; })
       ->option_text("TEXT");
-  add_change<std::string>(verb, flags, "--origin", "Origin of the data; saved with the model",
+  add_change<std::string>(verb, flags, "--origin", "Origin of the data, saved with the model",
                           [](TrainPlan& plan) -> std::string& { return plan.data.origin; })
       ->option_text("TEXT");
-  add_change<std::string>(verb, flags, "--schema", "Validate the rows of a table against this schema",
-                          [](TrainPlan& plan) -> std::string& { return plan.data.schema; })
+  add_change<std::string>(
+      verb, flags, "--schema",
+      "Validate the rows of a table against this schema. Words in its domains are values, not "
+      "missing cells",
+      [](TrainPlan& plan) -> std::string& { return plan.data.schema; })
       ->option_text("FILE");
-  add_change<std::string>(verb, flags, "--environment", "Schema environment of the rows, e.g. TRAINING",
+  add_change<std::string>(verb, flags, "--environment",
+                          "With a schema: environment of the rows, e.g. TRAINING",
                           [](TrainPlan& plan) -> std::string& { return plan.data.environment; })
       ->option_text("NAME");
-  add_change<std::string>(verb, flags, "--quarantine",
-                          "Move invalid rows to this CSV file, each with a reason",
-                          [](TrainPlan& plan) -> std::string& { return plan.data.quarantine; })
+  add_change<std::string>(
+      verb, flags, "--quarantine",
+      "With a schema: leave out invalid rows, and write them to this CSV file, each with a "
+      "reason",
+      [](TrainPlan& plan) -> std::string& { return plan.data.quarantine; })
       ->option_text("FILE")
       ->check(a_name());
-  add_change<std::string>(verb, flags, "--slice", "Count invalid rows by the values of this column",
+  add_change<std::string>(verb, flags, "--slice",
+                          "With a schema: count invalid rows by the values of this column",
                           [](TrainPlan& plan) -> std::string& { return plan.data.slice; })
       ->option_text("COLUMN")
       ->transform(a_column());
@@ -114,12 +124,14 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
 
 void add_training_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<int>(verb, flags, "--epochs",
-                  "Passes over the training rows. Default: 5 for images, 5 to 60 for an image folder (more "
-                  "for fewer images), at most 60 for a table (with early stopping)",
+                  "Passes over the training rows. Default: 5 for images in IDX or CSV files; 5 to 60 for a "
+                  "folder of JPEG and PNG files, more for fewer files; at most 60 for a table, with early "
+                  "stopping",
                   [](TrainPlan& plan) -> int& { return plan.fit.epochs; })
       ->check(number_from(int64_t{0}, 1 << 30))
       ->option_text("N");
-  add_change<int64_t>(verb, flags, "--batch", "Batch size: rows per training step",
+  add_change<int64_t>(verb, flags, "--batch",
+                      "Global batch size: rows per training step, divided among all devices and workers",
                       [](TrainPlan& plan) -> int64_t& { return plan.fit.batch_size; })
       ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N [64]");
@@ -139,20 +151,21 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
               flags.hidden.push_back(std::stoll(units));
             }
           },
-          "Units of each hidden layer, comma-separated. Without --hidden, a table also gets a linear model, "
-          "and the better model is kept")
+          "Units of each hidden layer, comma-separated. Without --hidden, a linear model of a table is "
+          "trained, too, and the better model is kept")
       ->allow_extra_args(false)
       ->option_text("N,... [128; table: 128,64]");
   add_change<double>(
       verb, flags, "--threshold",
-      "Two classes: predict the positive class at this probability or above; saved with the model",
+      "Two classes: predict the positive class at this probability or above, saved with the model (default: "
+      "predict the more likely class)",
       [](TrainPlan& plan, double threshold) { plan.model.threshold = threshold; })
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
   add_change<std::string>(verb, flags, "--positive",
-                          "Two classes: the positive class of rates and metrics; saved with the model. "
-                          "Default: the favourable label of the schema, else that of a known pair (yes of "
-                          "yes/no), else the rarer class if it has at most 40% of the rows",
+                          "Two classes: the positive class of rates and metrics, saved with the model. "
+                          "Default: the favourable label of --schema, else that of a known pair (yes of "
+                          "yes/no, 1 of 1/0), else the rarer class if it has at most 40% of the rows",
                           [](TrainPlan& plan) -> std::string& { return plan.model.positive; })
       ->option_text("VALUE");
   add_change<double>(verb, flags, "--learning-rate,--lr",
@@ -170,9 +183,10 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<uint64_t>(
       verb, flags, "--nudge",
       "Measure rounding: after each step, move every weight to an adjacent floating-point number, up or down "
-      "by this seed. The distance to a run without --nudge is the effect of rounding",
+      "at random, drawn with this seed (0 = off). The difference from a run without --nudge is the effect of "
+      "rounding",
       [](TrainPlan& plan) -> uint64_t& { return plan.fit.nudge; })
-      ->option_text("N [0 = off]");
+      ->option_text("N [0]");
   add_strategy(verb, flags.distribute, &flags.device);
   add_device(verb, flags.device);
   add_change<std::string>(verb, flags, "--compress",
@@ -189,18 +203,22 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
         });
       },
       "Sum gradients over 8 logical shards of each batch, so that weights are bit-identical for any number "
-      "of devices or workers");
+      "of devices or workers of one kind (beyond 8, some have no work). Slower; without it, weights for "
+      "different numbers differ by rounding");
 }
 
 void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
-  add_change<std::string>(verb, flags, "--model",
-                          "Folder to save the model in; replaces a saved model of the same label or images",
-                          [](TrainPlan& plan) -> std::string& { return plan.model.path; })
+  add_change<std::string>(
+      verb, flags, "--model",
+      "Folder to save the model in. A saved model there is replaced if it predicts the same "
+      "label column, or the same classes of images",
+      [](TrainPlan& plan) -> std::string& { return plan.model.path; })
       ->option_text("FOLDER [model]");
-  verb.add_flag("--force", flags.force, "Replace a saved model of any label or images");
+  verb.add_flag("--force", flags.force, "Replace a saved model whatever it predicts");
   add_change<int64_t>(
       verb, flags, "--checkpoint-every",
-      "Save the run as MODEL.checkpoint every N steps, for --resume after a crash (Ctrl-C always saves it)",
+      "Save the run as MODEL.checkpoint every N steps, for --resume after a crash (default: only when Ctrl-C "
+      "or a signal stops the run)",
       [](TrainPlan& plan) -> int64_t& { return plan.fit.checkpoint_every; })
       ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N");

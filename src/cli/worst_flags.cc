@@ -71,7 +71,8 @@ void WorstFlags::add(CLI::App& verb) {
   CLI::Option* worst =
       verb.add_option(
               "--worst", most,
-              "Search for the N (default 10) slices by up to --depth columns where --metric (default "
+              "Search for the N slices (10 without a number) by up to --depth columns where --metric "
+              "(default: "
               "error_rate; regression: mae) is worst: searched on half of the rows, tested on the other half")
           ->check(number_from(int64_t{1}, int64_t{1000}))
           ->expected(0, 1)
