@@ -130,7 +130,7 @@ void add_devices(CLI::App& app) {
   auto flags = std::make_shared<DevicesFlags>();
   CLI::App* verb = app.add_subcommand(
       "devices",
-      "List the devices that programs can run on (the CPU and those of PJRT plugins), or check one");
+      "List the devices that programs can run on (the CPU and those of PJRT plugins), or check a device");
   add_plugins(*verb, flags->plugins);
   verb->add_option(
           "--check", flags->checked.name,

@@ -28,12 +28,30 @@ std::string wrapped(const std::string& text, size_t indent, size_t at) {
 
 class Manual final : public CLI::Formatter {
  public:
+  Manual() { label("SUBCOMMAND", "VERB"); }
+
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    return CLI::detail::find_and_replace(CLI::Formatter::make_help(app, std::move(name), mode), "\n\n\n",
-                                         "\n\n");
+    using CLI::detail::find_and_replace;
+    std::string out = CLI::Formatter::make_help(app, std::move(name), mode);
+    // The name of the parser's usual group.
+    out = find_and_replace(std::move(out), "Subcommands:\n", "Verbs:\n");
+    // A verb without parts has no further pages.
+    if (const CLI::Option* all = app->get_help_all_ptr(); all && app->get_subcommands({}).empty())
+      out = find_and_replace(std::move(out), make_option(all, false), "");
+    return find_and_replace(std::move(out), "\n\n\n", "\n\n");
   }
   std::string make_option(const CLI::Option* option, bool positional) const override {
     return entry(make_option_name(option, positional) + make_option_opts(option), make_option_desc(option));
+  }
+  // One notation on all pages: NAME METAVAR [default]. The usage line says what is required, and texts say
+  // which options need or exclude each other.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (!option->get_option_text().empty()) return " " + option->get_option_text();
+    if (option->get_expected_max() == 0) return "";  // a flag
+    std::string out = " " + option->get_type_name();
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) out += " ...";
+    if (!option->get_default_str().empty()) out += " [" + option->get_default_str() + "]";
+    return out;
   }
   std::string make_subcommand(const CLI::App* verb) const override {
     return entry(verb->get_name(), verb->get_description());

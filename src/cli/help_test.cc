@@ -41,10 +41,23 @@ std::vector<std::string> faults_of(const CLI::App& verb, const std::string& befo
   std::istringstream lines(verb.help(before));
   for (std::string line; std::getline(lines, line);) {
     if (line.size() > kHelpColumns) out.push_back(cat(name, ": too wide: ", line));
+    // Words of the parser, for what texts and the usage line say.
+    for (const char* word : {"Excludes:", "Needs:", "REQUIRED", "SUBCOMMAND"}) {
+      if (line.find(word) != std::string::npos) out.push_back(cat(name, ": ", word));
+    }
   }
   take("itself", verb.get_description());
-  for (const CLI::Option* option : verb.get_options()) take(option->get_name(), option->get_description());
-  for (const CLI::App* part : verb.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::Option* option : verb.get_options()) {
+    take(option->get_name(), option->get_description());
+    if (option->get_expected_max() > 0 && option->get_option_text().empty())
+      out.push_back(cat(name, " ", option->get_name(), ": says nothing of its values"));
+  }
+  const auto parts = verb.get_subcommands([](const CLI::App*) { return true; });
+  // A verb without a group is none that people call.
+  if (parts.empty() && !verb.get_group().empty() &&
+      verb.get_footer().find("Exit codes: ") == std::string::npos)
+    out.push_back(cat(name, ": has no exit codes"));
+  for (const CLI::App* part : parts) {
     for (const std::string& fault : faults_of(*part, name, pages)) out.push_back(fault);
   }
   return out;
@@ -68,7 +81,9 @@ TEST(Help, FaultsThatArePlantedAreFound) {
   app.formatter(help_formatter());
   CLI::App* part = app.add_subcommand("part", "what it is");
   bool given = false;
-  part->add_flag("--so-many", given, "So many of them");
+  int number = 3;
+  part->add_option("--number", number, "Number of ranks")->capture_default_str()->required();
+  part->add_flag("--so-many", given, "So many of them")->excludes("--number");
   part->add_flag("--none", given, "");
   part->add_flag("--open", given, "Number of ranks,");
   part->add_flag("--good", given, "Number of ranks (0 = all)");
@@ -78,10 +93,32 @@ TEST(Help, FaultsThatArePlantedAreFound) {
             (std::vector<std::string>{
                 cat("espalier plant part: too wide: ", std::string(kHelpColumns + 1, 'y')),
                 "espalier plant part itself: begins with no capital",
+                "espalier plant part --number: says nothing of its values",
                 "espalier plant part --so-many: begins with \"So\"",
                 "espalier plant part --so-many: ends with \"them\"", "espalier plant part --none: is empty",
-                "espalier plant part --open: ends with \",\""}));
+                "espalier plant part --open: ends with \",\"", "espalier plant part: has no exit codes"}));
   EXPECT_EQ(pages, 2);
+}
+
+TEST(Help, HasOneNotationOfValuesAndDefaults) {
+  CLI::App app("Show forms", "forms");
+  app.formatter(help_formatter());
+  CLI::App* verb = app.add_subcommand("verb", "Show them");
+  int number = 3;
+  std::vector<std::string> files;
+  verb->add_option("--number", number, "Number of ranks")->type_name("N")->capture_default_str();
+  verb->add_option("--size", number, "Size of images")->option_text("N [7]");
+  verb->add_option("files", files, "Tables to read")->type_name("FILE")->required();
+  verb->add_flag("--flag")->excludes("--number");
+  const std::string help = verb->help("forms");
+  for (const char* line : {"Usage: forms verb [OPTIONS] files...\n", "  --number N [3]  ", "  --size N [7]  ",
+                           "  files FILE ...  ", "  --flag\n"})
+    EXPECT_NE(help.find(line), std::string::npos) << line << "\n" << help;
+  app.set_help_all_flag("--help-all", "Print the help of every verb");
+  EXPECT_NE(app.help().find("\nVerbs:\n  verb "), std::string::npos) << app.help();
+  EXPECT_NE(app.help().find("--help-all"), std::string::npos) << app.help();
+  CLI::App* other = app.add_subcommand("other", "Show another one");
+  EXPECT_EQ(other->help().find("--help-all"), std::string::npos) << "it has no parts";
 }
 
 TEST(Help, OfTheCommandFitsInAPage) {

@@ -32,9 +32,11 @@ int main(int argc, char** argv) {
     espalier::cli::add_verbs(app, argc > 1 ? argv[1] : "");
     // After the verbs, which would inherit it.
     app.footer(
-        "`espalier VERB --help` explains a verb.\n"
+        "`espalier VERB --help` explains a verb. In this help, [X] after an option is its\n"
+        "default, and \"...\" says that several values may follow. In usage lines, [...]\n"
+        "marks what may be left out.\n"
         "\n"
         "Exit codes: 0 done or pass, 1 a check said no, 2 usage error or bad input,\n"
-        "3 undecided, 4 internal error. `launch` exits with the code of its program.");
+        "3 undecided, 4 internal error. Some verbs use more codes: see their help.");
   });
 }

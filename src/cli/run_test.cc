@@ -165,7 +165,7 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
       {"data split", "Usage: espalier data split [OPTIONS]"},
       {"export model", "\nUsage: espalier export --to FORMAT --out FILE [OPTIONS] model\n"},
       {"quantize", "\nUsage: espalier quantize --calibrate FILE|FOLDER --out FOLDER [OPTIONS] model\n"},
-      {"data", "Usage: espalier data [OPTIONS] SUBCOMMAND\n`espalier data --help` lists verbs"},
+      {"data", "Usage: espalier data [OPTIONS] VERB\n`espalier data --help` lists verbs"},
       {"", "Usage: espalier"}};
   for (const auto& [arguments, error] : wrong) {
     const Outcome outcome = call_command(arguments);
