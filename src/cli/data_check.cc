@@ -53,10 +53,12 @@ std::string clean_text(const FaultsRun& run, const CsvTable& train, const DataAn
     return each.of == FaultOf::kGroups && each.what.column.empty() && !each.undecided;
   });
   const char* const groups = grouped ? ", cells missing more often in one group" : "";
-  std::string out = cat("No fault: ", train.rows(), " rows, ", train.columns(), " columns");
+  const size_t notes = answer.faults.size();
+  std::string out = cat("No fault", notes ? cat(", ", notes, notes > 1 ? " notes" : " note") : "", ": ",
+                        train.rows(), " rows, ", train.columns(), " columns");
   if (run.now.empty())
     return cat(out, ".\nAsked: leaks, repeated rows", groups,
-               ". Newer rows beside it are held against it.\n");
+               ". Newer rows, as a second table, are compared with it.\n");
   return cat(out, ", and ", source_name(run.now),
              ".\nAsked: columns, types and values of the new rows, leaks, ranges, drift", groups, ".\n");
 }

@@ -170,7 +170,8 @@ TEST_F(DataQuestions, CheckAsksThemAll) {
                     dots = visits("dots.csv", 3, false, 50, "."), leaks = visits("leaks.csv", 4, true);
   const Said quiet = data({"check", train, same, "--label", "ill"});
   EXPECT_EQ(quiet.code, 0) << quiet.text;
-  EXPECT_TRUE(quiet.text.starts_with("No fault: 600 rows, 4 columns, and same.csv.\n")) << quiet.text;
+  EXPECT_TRUE(quiet.text.starts_with("No fault, 3 notes: 600 rows, 4 columns, and same.csv.\n"))
+      << quiet.text;
   EXPECT_NE(quiet.text.find("\nAsked: columns, types and values of the new rows, "), std::string::npos)
       << quiet.text;
   EXPECT_NE(quiet.text.find("train --data"), std::string::npos) << quiet.text;
