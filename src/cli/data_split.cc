@@ -90,7 +90,7 @@ constexpr const char* kSplitExamples =
 
 Examples:
   espalier data split people.csv
-      Write train.csv and test.csv, a fifth of the rows.
+      Write train.csv, and test.csv with a fifth of the rows.
   espalier data split people.csv --label income
       Draw test rows as the same share of each class.
   espalier data split visits.csv --by-group patient

@@ -167,13 +167,17 @@ TEST_F(Strangers, NightlyRanksWithoutALauncherJoinInSpiteOfThem) {
   for (const Visit visit : kVisits) {
     SCOPED_TRACE(to_string(visit));
     const int port = free_port();
-    const Visited run = visited(apart(3, [&](int rank) { return torchrun_words(rank, 3, port); }), visit, 3);
+    const Visited run = visited(
+        apart(3, [&](int rank) { return cat("ESPALIER_ENGINE=gloo ", torchrun_words(rank, 3, port)); }),
+        visit, 3);
     expect_learned(run);
     EXPECT_GE(lines_with("espalier: warning: a stranger was refused: ", run.errors), 1) << run.errors;
     EXPECT_LE(lines_with("refused", run.errors), 6) << run.errors;
   }
   const int port = free_port();
-  expect_learned(visited(apart(2, [&](int rank) { return tf_config_words(rank, port); }), Visit::kBytes, 2));
+  expect_learned(
+      visited(apart(2, [&](int rank) { return cat("ESPALIER_ENGINE=gloo ", tf_config_words(rank, port)); }),
+              Visit::kBytes, 2));
 }
 
 // Whoever comes again and again may break each join; that is one sentence.

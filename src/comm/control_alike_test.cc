@@ -46,6 +46,16 @@ TEST(ControlAlike, NotWhereOneGoesOn) {
   EXPECT_EQ(run.coordinator.verdict()->rank, 0);
 }
 
+// Who cannot meet has refused no input.
+TEST(ControlAlike, NotWhereRanksDoNotFindEachOther) {
+  ScriptedRun run(2);
+  for (const int rank : {0, 1})
+    run.say(rank, {ControlMessage::Failed{"connection refused", FailureCause::kMeeting, {}}});
+  run.pass(0.4);
+  EXPECT_EQ(run.coordinator.verdict()->kind, VerdictKind::kThrown);
+  EXPECT_EQ(run.coordinator.verdict()->rank, 0);
+}
+
 // Each of these is decided as soon as evidence is collected.
 TEST(ControlAlike, NotWhereTheyDiffer) {
   const auto kind_of = [](const std::function<void(ScriptedRun&)>& second) {

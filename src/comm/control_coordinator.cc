@@ -298,7 +298,8 @@ bool ControlCoordinator::is_stalled(const Rank& rank, double limit) const {
 std::optional<ControlCoordinator::Evidence> ControlCoordinator::against(int number) const {
   const Rank& rank = ranks_[static_cast<size_t>(number)];
   if (rank.failed) {
-    if (rank.failed->cause != FailureCause::kOwn) return std::nullopt;
+    const FailureCause cause = rank.failed->cause;
+    if (cause != FailureCause::kOwn && cause != FailureCause::kMeeting) return std::nullopt;
     return Evidence{VerdictKind::kThrown, *rank.failed_at, number};
   }
   if (rank.left || (rank.end && !rank.end->is_failure())) {

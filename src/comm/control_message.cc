@@ -21,7 +21,7 @@ constexpr JsonLimits kFrameLimits{.bytes = kMostFrame, .levels = 4, .keys = 1000
 
 constexpr std::string_view kStages[] = {"start",    "input",    "trace", "step", "collective",
                                         "callback", "evaluate", "save",  "end"};
-constexpr std::string_view kCauses[] = {"own", "others", "mismatch"};
+constexpr std::string_view kCauses[] = {"own", "others", "mismatch", "meeting"};
 constexpr std::string_view kKinds[] = {"mismatch", "host", "killed", "thrown",  "ended",
                                        "early",    "lost", "silent", "stalled", "alike"};
 

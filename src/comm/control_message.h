@@ -58,6 +58,7 @@ enum class FailureCause : uint8_t {
   kOwn,
   kOthers,    // it was told of a verdict, or another rank is gone
   kMismatch,  // collectives that differ: all ranks know it at once, and the text says who is the odd one
+  kMeeting,   // ranks have not found each other: no bad input, though all may say the same
 };
 
 struct ControlMessage {

@@ -76,6 +76,7 @@ FailureCause cause_of(const std::string& rule) {
   // All ranks know these at once.
   if (rule == "comm.mismatch" || rule == "strategy.audit" || rule == "backup.unseen")
     return FailureCause::kMismatch;
+  if (rule == "comm.join") return FailureCause::kMeeting;
   return rule == "comm.verdict" ? FailureCause::kOthers : FailureCause::kOwn;
 }
 
@@ -346,7 +347,13 @@ void Worker::join_by(const std::string& engine, WirePlace place, const std::stri
     };
   }
   place.verdict_within = kVerdictWithin;
-  communicator_ = std::make_shared<WireCommunicator>(std::move(board), std::move(place));
+  try {
+    communicator_ = std::make_shared<WireCommunicator>(std::move(board), std::move(place));
+  } catch (const RunError& error) {
+    // All may say the same of it, and would be taken for ranks that refuse their input.
+    if (error.rule() == "comm.join") failed(error.rule(), error.message());
+    throw;
+  }
 }
 
 Worker::~Worker() {
