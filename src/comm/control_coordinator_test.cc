@@ -208,6 +208,20 @@ TEST(ControlCoordinator, AStallBeforeTheFirstStepOrAfterTheLastIsASentence) {
   }
 }
 
+// A rank that is started late has as long to join as one of the beginning.
+TEST(ControlCoordinator, TheTimeToJoinRunsFromTheStartOfTheRank) {
+  ScriptedRun run(ScriptedRun::Unjoined(),
+                  {.world = 2, .secret = kSecret, .id = "id", .limits = {.stalled = 60}});
+  run.coordinator.started(0, 800, run.now);
+  run.connect(0, join_of(0, 0, 2, 800));
+  run.pass(50, {{0, waits_in(0, 0)}});
+  run.coordinator.started(1, 801, run.now);
+  run.pass(59, {{0, waits_in(0, 0)}});
+  EXPECT_EQ(run.text(), "none");
+  run.pass(2, {{0, waits_in(0, 0)}});
+  EXPECT_NE(run.text().find("rank 1"), std::string::npos) << run.text();
+}
+
 TEST(ControlCoordinator, OneThatFailsBeforeItsFirstStepAndACollectiveSaysBoth) {
   ScriptedRun run(2);
   run.beat(0, waits_in(1, 1, "header"));

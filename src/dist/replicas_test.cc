@@ -13,6 +13,7 @@
 #include "comm/local.h"
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
+#include "ir/device.h"
 
 namespace espalier {
 namespace {
@@ -42,6 +43,41 @@ TEST(ReplicaRows, AreSharedOutOnceAndEvenly) {
         next = last;
       }
       EXPECT_EQ(next, count) << world;
+    }
+  }
+}
+
+// Of a plugin, with several replicas; it only says how many.
+class DevicesToCount final : public Device {
+ public:
+  explicit DevicesToCount(size_t replicas) : replicas_(replicas) {}
+  const std::string& name() const override { return name_; }
+  DeviceMemory memory() const override { return {}; }
+  size_t replicas() const override { return replicas_; }
+  RemoteArrayPtr upload(const Literal&) override { throw InternalError("nothing is brought there"); }
+  std::shared_ptr<const DeviceProgram> compile(const Graph&, std::span<const Alias>) override {
+    throw InternalError("nothing is compiled there");
+  }
+
+ private:
+  const std::string name_ = "counted:0";
+  size_t replicas_;
+};
+
+// Devices run one program: each has as many rows, and those beyond the batch weigh nothing.
+TEST(ReplicaRows, OfDevicesAreEqualInNumberAndNoneIsLeftOut) {
+  for (const int world : {2, 3}) {
+    const Replicas devices(std::make_shared<DevicesToCount>(world), CombineOptions{}, 0);
+    for (const int64_t count : {4, 6, 7, 8, 9}) {
+      const std::vector<Tensor> all = counted_rows(count);
+      const BatchRows batch(all);
+      const int64_t each = (count + world - 1) / world;
+      const std::vector<Tensor> first = devices.arguments(batch);
+      EXPECT_EQ(first[0].size(0), each) << count << " rows on " << world;
+      double weight = 0;
+      for (const float of_row : first[1].data<float>()) weight += of_row;
+      EXPECT_EQ(weight, static_cast<double>(count / world)) << count << " rows on " << world;
+      EXPECT_EQ(devices.adds_rows(batch), count % world != 0);
     }
   }
 }
@@ -155,6 +191,18 @@ TEST(ReplicaValues, OfAllAreInTheOrderOfRanksWhateverTheirTypes) {
   });
   const std::vector<Tensor> own{full({2}, 1), full({}, 2)};
   EXPECT_EQ(replicas_here(2)->of_all(own).size(), 2u);
+}
+
+// As where workers have several replicas each.
+TEST(ReplicaValues, SeveralOfEachWorkerAreInTheOrderOfWorkers) {
+  on_each_worker(3, [](const Strategy& workers) {
+    const auto own = [](int worker, int value) { return Tensor::scalar(10 * worker + value); };
+    const int worker = workers.worker();
+    const std::vector<Tensor> all = workers.replicas()->of_all({own(worker, 0), own(worker, 1)});
+    std::vector<int> got;
+    for (const Tensor& value : all) got.push_back(value.item<int>());
+    EXPECT_EQ(got, (std::vector<int>{0, 1, 10, 11, 20, 21}));
+  });
 }
 
 TEST(ReplicaValues, AreGatheredInTheOrderOfRanks) {

@@ -43,6 +43,18 @@ TEST(VariableState, AHeldValueOutlivesTheUpdate) {
   EXPECT_EQ(v.read().bytes(), before);
 }
 
+// What a trace asked about has changed, so that it is made again.
+TEST(VariableState, AFunctionFollowsWhetherAVariableIsTrained) {
+  Variable w(Tensor::of({3.0f}), {.name = "w"});
+  const auto slope = function([&](const Tensor& x) { return w.trainable() ? x : x * 0; });
+  const Tensor x = Tensor::of({2.0f});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(slope(x).data<float>()[0], 2);
+  w.set_trainable(false);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(slope(x).data<float>()[0], 0);
+  w.set_trainable(true);
+  EXPECT_EQ(slope(x).data<float>()[0], 2);
+}
+
 TEST(ControlState, ABranchAssignsAndTheOtherDoesNot) {
   in_every_mode([](auto&& run) {
     for (const float x : {2.0f, -2.0f}) {

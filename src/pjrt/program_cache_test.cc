@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -147,6 +150,29 @@ TEST_F(ProgramCacheTest, ClearRemovesWhatTheCacheHasWritten) {
   EXPECT_EQ(cleared.programs, 2);
   EXPECT_EQ(cleared.bytes, static_cast<int64_t>(14 + 2 * StoredProgram::kHeadBytes));
   EXPECT_EQ(files(), std::vector<std::string>{"notes"});
+}
+
+// What is read of a plugin that is being replaced is that of neither: the next one reads it again.
+TEST_F(ProgramCacheTest, TheDigestOfAFileThatChangesWhileItIsReadIsNotKept) {
+  const std::string plugin = home + "/plugin.so";
+  write_bytes(plugin, random_bytes(size_t{1} << 24, 1));
+  std::atomic<int> changes = 0;
+  std::atomic<bool> over = false;
+  std::thread changing([&] {
+    std::fstream file(plugin, std::ios::binary | std::ios::in | std::ios::out);
+    while (!over) {
+      file.seekp(0);
+      file.put(static_cast<char>(++changes % 256)).flush();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  });
+  while (changes < 10) std::this_thread::yield();
+  cache.content_of_plugin(plugin);
+  over = true;
+  changing.join();
+  EXPECT_EQ(files(), std::vector<std::string>{});
+  cache.content_of_plugin(plugin);
+  EXPECT_EQ(files().size(), 1u) << "of a file at rest it is";
 }
 
 TEST_F(ProgramCacheTest, SlowProcessesShareAFolder) {

@@ -32,7 +32,7 @@ struct Scripted {
   }
 
   // The epochs that ran.
-  size_t run(const std::shared_ptr<Callback>& callback) {
+  size_t run(const std::shared_ptr<Callback>& callback, const std::shared_ptr<Callback>& behind = nullptr) {
     const auto script = LambdaCallback({
         .on_epoch_begin = [this](int epoch) { loss.assign(full({}, values[static_cast<size_t>(epoch)])); },
         .on_epoch_end =
@@ -43,8 +43,8 @@ struct Scripted {
     const auto record = LambdaCallback({.on_epoch_begin = [this](int) {
       rates.push_back(model.optimizer().learning_rate().read().item<float>());
     }});
-    const FitOptions options{.epochs = static_cast<int>(values.size()),
-                             .callbacks = {script, callback, record}};
+    FitOptions options{.epochs = static_cast<int>(values.size()), .callbacks = {script, callback, record}};
+    if (behind) options.callbacks.push_back(behind);
     return model.fit(x, x, options).size();
   }
   float weight() const { return model.variables()[0].read().item<float>(); }
@@ -111,6 +111,46 @@ TEST(Callbacks, DoWhatKerasDoes) {
     EXPECT_EQ(run.run(callback), test["epochs"].get<size_t>()) << "again, " << test.dump();
   }
   EXPECT_EQ(seen, 31);
+}
+
+// As if each epoch were run by a process of its own.
+TEST(Callbacks, GoOnFromTheirStateBehindEachEpoch) {
+  struct Resumes final : Callback {
+    explicit Resumes(std::shared_ptr<Callback> callback) : callback(std::move(callback)) {}
+    void on_train_begin(const Run& begun) override { run = begun; }
+    void on_epoch_end(int, const Logs&) override {
+      CallbackState state;
+      callback->save_state(state);
+      callback->on_train_begin(run);
+      callback->load_state(state);
+    }
+    std::shared_ptr<Callback> callback;
+    Run run;
+  };
+  for (const Json& test : golden()) {
+    const std::shared_ptr<Callback> callback = callback_of(test);
+    if (!callback) continue;
+    std::vector<double> values;
+    for (const Json& value : test["values"]) values.push_back(number(value));
+    Scripted run(values);
+    EXPECT_EQ(run.run(callback, std::make_shared<Resumes>(callback)), test["epochs"].get<size_t>())
+        << test.dump();
+    EXPECT_EQ(run.weight(), test["weights_of"].get<float>()) << test.dump();
+    ASSERT_EQ(run.rates.size(), test["rates"].size()) << test.dump();
+    for (size_t i = 0; i < run.rates.size(); ++i)
+      EXPECT_FLOAT_EQ(run.rates[i], test["rates"][i].get<float>()) << i << " " << test.dump();
+  }
+}
+
+TEST(Callbacks, AValueThatIsAsGoodAsTheBestIsNoBetter) {
+  for (const char* const mode : {"min", "max"}) {
+    Scripted equal({1, 1, 1, 1, 1});
+    EXPECT_EQ(equal.run(EarlyStopping({.monitor = "loss", .patience = 2, .mode = mode})), 3u) << mode;
+    Scripted by_less({1, 1.5, 1, 0.5, 1});
+    EXPECT_EQ(by_less.run(EarlyStopping({.monitor = "loss", .min_delta = 0.5, .patience = 2, .mode = mode})),
+              3u)
+        << mode;
+  }
 }
 
 // A NaN that comes first would be the best for ever: no number is less than it, and none is more.
