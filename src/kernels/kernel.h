@@ -44,6 +44,10 @@ struct KernelSite {
   std::span<const void* const> constants = {};
   const void* constant(size_t input) const { return constants.empty() ? nullptr : constants[input]; }
   std::string_view name = {};  // of the call: the scope it was traced in
+  // Per input that is updated (`updates_operand`) and a splat: its one element, and nothing else lies in
+  // memory; else null. None at all where nothing is known.
+  std::span<const void* const> splats = {};
+  const void* splat(size_t input) const { return splats.empty() ? nullptr : splats[input]; }
 };
 
 // A kernel made ready for the types and attributes of one call.
@@ -75,5 +79,8 @@ bool has_kernel(const OpDef& op, DType dtype);
 // Whether the kernel of `op` with this result reads an operand that lies in memory as f32 where the call has
 // bf16, or as bf16 or f16 where it has f32, and casts each element as it does.
 bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result);
+// Whether a result of a call with so many operands begins as its operand of that number: in its place, or of
+// its one element where that is a splat.
+bool updates_operand(const OpDef& op, const Attributes* attributes, size_t operand, size_t operands);
 
 }  // namespace espalier

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/kernels.h"
+#include "ops/scatter.h"
 
 namespace espalier {
 namespace {
@@ -12,6 +13,7 @@ using Prepare = PreparedKernel (*)(const KernelSite&);
 // The kernels of an op by the dtype of its first operand; null where there is none.
 struct Entry {
   const OpDef* op;
+  Prepare any = nullptr;  // of every dtype
   Prepare f32 = nullptr, bf16 = nullptr, f16 = nullptr, i32 = nullptr;
 };
 
@@ -55,6 +57,9 @@ const Entry kEntries[] = {
      .bf16 = prepare_slice,
      .f16 = prepare_slice,
      .i32 = prepare_slice},
+    {.op = &op_gather, .any = prepare_gather},
+    {.op = &op_scatter, .any = prepare_indexed_scatter},
+    {.op = &op_dynamic_update_slice, .any = prepare_dynamic_update_slice},
     {.op = &op_pad, .f32 = prepare_pad, .bf16 = prepare_pad, .f16 = prepare_pad, .i32 = prepare_pad},
 };
 
@@ -70,6 +75,7 @@ Prepare find_kernel(const OpDef& op, DType dtype) {
   if (op.fallible) return find_collective(op);
   for (const Entry& entry : kEntries) {
     if (entry.op != &op) continue;
+    if (entry.any) return entry.any;
     switch (dtype) {
       case DType::kF32:
         return entry.f32;
@@ -103,6 +109,13 @@ PreparedKernel prepare_kernel(const KernelSite& site) {
 bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result) {
   if (&op == &op_adam) return operand == kAdamGradient && (memory == DType::kBF16 || memory == DType::kF16);
   return &op == &op_dot_general && memory == DType::kF32 && runs_on_tiles(result);
+}
+
+bool updates_operand(const OpDef& op, const Attributes* attributes, size_t operand, size_t operands) {
+  if (&op == &op_dynamic_update_slice) return operand == 0;
+  if (&op != &op_scatter) return false;
+  const auto& scatter = static_cast<const ScatterAttributes&>(*attributes);
+  return scatter.reducer != Reducer::kRegion && operand < (operands - 1) / 2;
 }
 
 bool exchanges_in_place(const OpDef& op) { return &op == &op_all_reduce; }

@@ -123,6 +123,7 @@ struct OpTest {
   std::vector<OpCase> cases;
   const char* no_zero_size = nullptr;  // the reason why no case has an axis of size zero
   const char* no_size_one = nullptr;   // the reason why no case has a single element
+  const char* no_kernel = nullptr;     // the reason why no case reaches the op's kernel
   // Inputs of the op that its batching rule may refuse (UnsupportedError).
   std::vector<size_t> unbatched = {};
   // Inputs of which a batch, where no other is batched, is no stack of its examples: each draws by its place.
