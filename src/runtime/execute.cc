@@ -97,8 +97,19 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   Few<const TensorType*> result_types(results.size());
   for (size_t i = 0; i < results.size(); ++i) result_types[i] = &results[i];
   PreparedKernel kernel;
-  if (in_count && has_kernel(call.op, types[0]->dtype))
-    kernel = prepare_kernel({call.op, call.attributes.get(), types, result_types});
+  Few<const void*> splats(in_count);
+  if (in_count && has_kernel(call.op, types[0]->dtype)) {
+    for (size_t i = 0; i < in_count; ++i) {
+      const bool fills = updates_operand(call.op, call.attributes.get(), i, in_count) &&
+                         call.inputs[i].node()->literal().is_splat();
+      splats[i] = fills ? call.inputs[i].node()->literal().raw() : nullptr;
+    }
+    kernel = prepare_kernel({.op = call.op,
+                             .attributes = call.attributes.get(),
+                             .inputs = types,
+                             .outputs = result_types,
+                             .splats = splats});
+  }
 
   std::vector<Tensor> out;
   out.reserve(results.size());
@@ -114,7 +125,7 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   Failure failure;
   if (kernel.run) {
     Few<const void*> in(in_count);
-    for (size_t i = 0; i < in_count; ++i) in[i] = call.inputs[i].node()->dense().raw();
+    for (size_t i = 0; i < in_count; ++i) in[i] = splats[i] ? nullptr : call.inputs[i].node()->dense().raw();
     const Buffer workspace = allocate_buffer(kernel.workspace);
     kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get()});
   } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0], context.pool)) {

@@ -165,6 +165,7 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
 
   // A cast is left to the kernels that read it.
   units.cast_from.assign(graph.value_count(), kNone);
+  units.updates_in_place = casts;
   if (casts) {
     for (NodeId id = 0; id < nodes.size(); ++id) {
       const Node& node = nodes[id];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "kernels/kernel.h"
 
 namespace espalier {
 
@@ -22,6 +23,7 @@ struct Units {
   // Per value: the one that it casts between f32 and bf16, or from f16 to f32, which some kernels read in its
   // place; kNone for most.
   std::vector<ValueId> cast_from;
+  bool updates_in_place = false;  // what `updates` may say
   // Per value: the value whose bytes it has (itself, or what it reshapes).
   std::vector<ValueId> root;
   // Per node: its unit, or kNone (not needed, empty, a constant, or looked through).
@@ -42,6 +44,10 @@ struct Units {
   }
   // What a node that runs by its own step reads for its operand `index`.
   ValueId read_from(const Graph& graph, const Node& node, size_t index) const;
+  // Whether result `index` of the node begins as its operand `index` (updates_operand).
+  bool updates(const Node& node, size_t index) const {
+    return updates_in_place && updates_operand(*node.op, node.attributes.get(), index, node.input_count);
+  }
   // Whether `unit` keeps the value of this node (or kNone) in registers until it is stored.
   bool in_registers(NodeId producer, uint32_t unit) const {
     return producer != kNone && unit_of[producer] == unit &&
@@ -49,14 +55,15 @@ struct Units {
   }
 };
 
-// `fuse` false: every elementwise node is a unit of its own. `casts`: kernels may cast their operands.
+// `fuse` false: every elementwise node is a unit of its own. `casts`: kernels may cast their
+// operands, and update them.
 Units find_units(const Graph& graph, bool fuse, bool casts);
 
 // How a node of a fused unit reads an operand of its.
 Access access_of(const Graph& graph, const Units& units, ValueId operand, int64_t elements);
 
-// Calls f(value, tiled) for each value that the unit reads from memory, each time it does; `tiled`: as an
-// operand of its tiles.
+// Calls f(value, by_element) for each value that the unit reads from memory, each time it does; `by_element`:
+// of a splat it reads its one element, as tiles do.
 template <class F>
 void for_each_read(const Graph& graph, const Units& units, uint32_t unit, F f) {
   const size_t whole = units.nodes_of(unit).size() - units.tiled_nodes(unit).size();
@@ -64,7 +71,7 @@ void for_each_read(const Graph& graph, const Units& units, uint32_t unit, F f) {
     const Node& node = graph.node(units.nodes_of(unit)[i]);
     for (size_t k = 0; k < node.input_count; ++k) {
       if (i < whole) {
-        f(units.read_from(graph, node, k), false);
+        f(units.read_from(graph, node, k), units.updates(node, k));
         continue;
       }
       const Access access =

@@ -91,7 +91,7 @@ struct Executable::Plan {
   Buffer constants;
   std::vector<Buffer> large_constants;
   uint32_t first_input = 0, first_output = 0, slot_count = 0;
-  uint64_t arena_bytes = 0, exchange_bytes = 0;
+  uint64_t arena_bytes = 0, exchange_bytes = 0, constant_bytes = 0;
   bool exchanges = false;   // it has such bytes, or a region has
   size_t max_operands = 0;  // of one step
   // Input i may lie exactly where output heir[i] lies, its variable's update; kNone: nowhere near any output.

@@ -67,6 +67,9 @@ class Planner {
     if (producer == kNone || graph_.node(producer).op != &op_constant) return nullptr;
     return &static_cast<const ConstantAttributes&>(*graph_.node(producer).attributes).value;
   }
+  static bool is_one_element(const Literal& literal) {
+    return literal.is_splat() || literal.type().elements() == 1;
+  }
   bool is_input(ValueId root) const { return graph_.producer(root) == kNone; }
 
   // Pairs variables with their updates.
@@ -96,11 +99,11 @@ class Planner {
     last_use_.assign(graph_.value_count(), kNever);
     place_.resize(graph_.value_count());
     for (uint32_t unit = 0; unit < end_; ++unit) {
-      for_each_read(graph_, units_, unit, [&](ValueId root, bool tiled) {
+      for_each_read(graph_, units_, unit, [&](ValueId root, bool by_element) {
         last_use_[root] = unit;
         const Literal* literal = constant_of(root);
         if (!literal) return;
-        if (tiled && (literal->is_splat() || literal->type().elements() == 1)) return;
+        if (by_element && is_one_element(*literal)) return;
         constants_.push_back(root);
       });
     }
@@ -178,6 +181,7 @@ class Planner {
       }
     }
     for (auto& [key, splat] : splats) splat.offset = reserve(splat.bytes);
+    plan_->constant_bytes = total;
     plan_->constants = allocate_buffer(total);
     for (const auto& [literal, offset] : dense)
       std::memcpy(plan_->constants.get() + offset, literal->raw(), literal->raw_bytes());
@@ -194,8 +198,8 @@ class Planner {
 
   // All elements of a constant that lies in memory, or null.
   const void* constant_bytes(ValueId root) const {
-    if (!constant_of(root) || bytes(root) == 0) return nullptr;
     const auto [slot, offset] = place_[root];
+    if (!constant_of(root) || bytes(root) == 0 || slot == kNone) return nullptr;
     const Buffer& buffer =
         slot == kConstantSlot ? plan_->constants : plan_->large_constants[slot - kFirstFixedSlot];
     return buffer.get() + offset;
@@ -434,12 +438,14 @@ class Planner {
     std::vector<Ref> inputs, outputs;
     std::vector<const TensorType*> types, result_types;
     std::list<TensorType> cast_types;
-    std::vector<const void*> constants;
+    std::vector<const void*> constants, splats;
     for (size_t i = 0; i < node.input_count; ++i) {
       const ValueId input = graph_.inputs(node)[i];
       roots.push_back(units_.read_from(graph_, node, i));
       constants.push_back(constant_bytes(roots.back()));
-      inputs.push_back(bytes(input) ? place_[roots.back()] : Ref{kArenaSlot, 0});
+      const Literal* literal = units_.updates(node, i) ? constant_of(roots.back()) : nullptr;
+      splats.push_back(literal && is_one_element(*literal) ? literal->raw() : nullptr);
+      inputs.push_back(bytes(input) && !splats.back() ? place_[roots.back()] : Ref{kArenaSlot, 0});
       const DType memory = graph_.type(roots.back()).dtype;
       const bool cast = memory != graph_.type(input).dtype;
       types.push_back(cast ? &cast_types.emplace_back(TensorType{memory, graph_.type(input).shape})
@@ -451,7 +457,7 @@ class Planner {
     if (options_.fast_kernels && node.region_count == 0)
       kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types,
                                types.empty() ? DType::kF32 : graph_.type(graph_.inputs(node)[0]).dtype,
-                               constants, graph_.scope(node)});
+                               constants, graph_.scope(node), splats});
     if (!kernel.run && !node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
     if (!kernel.run && is_collective(*node.op) && RunContext::current().world > 1) {
       const Location at = graph_.location(node);
