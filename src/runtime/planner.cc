@@ -98,9 +98,11 @@ class Planner {
   void find_uses() {
     last_use_.assign(graph_.value_count(), kNever);
     place_.resize(graph_.value_count());
+    reads_.resize(graph_.value_count());
     for (uint32_t unit = 0; unit < end_; ++unit) {
       for_each_read(graph_, units_, unit, [&](ValueId root, bool by_element) {
         last_use_[root] = unit;
+        ++reads_[root];
         const Literal* literal = constant_of(root);
         if (!literal) return;
         if (by_element && is_one_element(*literal)) return;
@@ -111,6 +113,7 @@ class Planner {
       const ValueId root = units_.root[graph_.outputs()[o].value];
       const bool unchanged = variable_of_[o] != kNone && root == graph_.inputs()[variable_of_[o]].value;
       if (!unchanged) last_use_[root] = end_;
+      ++reads_[root];
       if (constant_of(root)) constants_.push_back(root);
     }
   }
@@ -213,12 +216,24 @@ class Planner {
       place_[graph_.inputs()[i].value] = {plan_->first_input + i, 0};
   }
 
-  // The output that a computed value may be written into, when nothing stands against it.
+  // The output that a computed value may be written into, when nothing stands against it. What a kernel
+  // updates is written there, too, so that the update is in place.
   void assign_outputs() {
     for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
-      const ValueId root = units_.root[graph_.outputs()[o].value];
-      if (!is_input(root) && !constant_of(root)) wanted_outputs_.emplace(root, o);
+      for (ValueId root = units_.root[graph_.outputs()[o].value]; root != kNone; root = updated_by(root)) {
+        if (!is_input(root) && !constant_of(root)) wanted_outputs_.emplace(root, o);
+      }
     }
+  }
+  // The value that this one is an update of, where nothing else reads that; else kNone.
+  ValueId updated_by(ValueId root) const {
+    const NodeId producer = graph_.producer(root);
+    if (producer == kNone || units_.unit_of[producer] == kNone) return kNone;
+    const Node& node = graph_.node(producer);
+    const size_t index = root - node.first_result;
+    if (!units_.updates(node, index)) return kNone;
+    const ValueId operand = units_.read_from(graph_, node, index);
+    return reads_[operand] == 1 && !exchange_.contains(operand) ? operand : kNone;
   }
 
   struct Split : SplitCollective {
@@ -582,6 +597,7 @@ class Planner {
   const uint32_t end_;
   std::vector<uint32_t> variable_of_;  // per output: the input of the variable it updates
   std::vector<uint32_t> last_use_;  // per root: the last unit that reads it from memory; end_: an output does
+  std::vector<uint32_t> reads_;     // per root: how often it is read; an output is one, too
   std::vector<ValueId> constants_;  // read from memory
   std::vector<Ref> place_;
   std::unordered_multimap<ValueId, uint32_t> wanted_outputs_;

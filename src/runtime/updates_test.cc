@@ -85,6 +85,17 @@ TEST_F(Updates, OfALiveOperandAreApart) {
   EXPECT_GE(planned()->arena_bytes(), 2 * kCacheBytes);
 }
 
+// One behind the other, of what was computed before, too.
+TEST_F(Updates, InARowAreAllInPlace) {
+  const Tensor at = place(), places = builder_.argument("places", kPlaces), r = rows();
+  update(add(write(write(cache(), r, at), r, at + 7), r, places));
+  const Tensor b = builder_.input(InputKind::kVariable, "b", kCache);
+  update(write(b * 2, r, at), "b");
+  builder_.result("y", write(add(constant_like(kCache, 3), r, places), r, at));
+  const auto plan = planned();
+  EXPECT_LT(plan->arena_bytes(), kCacheBytes) << "a copy";
+}
+
 TEST_F(Updates, OfZerosNeedNoZerosInMemory) {
   const Tensor places = builder_.argument("places", kPlaces), r = rows();
   const Tensor gradient = add(constant_like(kCache, 0), r, places);
@@ -126,13 +137,20 @@ TEST_F(Updates, OfTwoVariablesThatChangePlaces) {
   update(write(a, r, at), "b");
   planned();
 }
+TEST_F(Updates, ThatAreTwoOutputs) {
+  const Tensor at = place(), r = rows(), next = write(write(cache(), r, at), r, at + 2);
+  update(next);
+  builder_.result("y", next);
+  planned();
+}
+
 // Until the last step that may fail has passed, the variable is what it was; and behind it nothing is copied.
 TEST_F(Updates, WaitForTheLastFence) {
   const Tensor x = cache(), r = rows();
-  update(write(x, r, place()));
+  update(write(write(x, r, place()), r, constant_like(kPlace, 9)));
   builder_.result("y", trip(reduce_max(x, {0}), 0) * 2);
   const auto plan = planned();
-  EXPECT_EQ(plan->step_count(), 4u) << "no copies";
+  EXPECT_EQ(plan->step_count(), 5u) << "no copies";
   DonatedArrays arrays(*graph_, values_for(*graph_));
   const std::string before = arrays.bytes();
   Trips::arm(0);
