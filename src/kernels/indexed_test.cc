@@ -86,7 +86,7 @@ class Draws {
   // Around an axis of `size`; now and then as far away as the type goes.
   int64_t any_index(DType dtype, int64_t size) {
     const bool is_signed = is_signed_integer(dtype);
-    if (pick(40) == 0 && size_of(dtype) == 8) return is_signed && pick(2) ? INT64_MIN : INT64_MAX;
+    if (pick(40) == 0 && size_of(dtype) == 8) return !is_signed ? -1 : pick(2) ? INT64_MIN : INT64_MAX;
     const int64_t low = is_signed && pick(3) == 0 ? -3 : 0;
     return low + pick(std::max<int64_t>(size - low + (pick(3) == 0 ? 4 : 0), 1));
   }
@@ -201,102 +201,107 @@ int expect_bits(const Graph& graph, const std::vector<Literal>& inputs, bool mov
   return compared;
 }
 
-// Once as usual, and once shared out among one to three threads in the smallest parts.
-class IndexedKernels : public testing::TestWithParam<int> {
- protected:
-  IndexedKernels() : chunks_(GetParam() > 0), threads_(thread_pool().threads()) {
-    if (GetParam()) thread_pool().set_threads(GetParam());
+// Runs `body` once as usual, and once shared out among one to three threads in the smallest parts.
+template <class F>
+void on_any_threads(const F& body) {
+  const int before = thread_pool().threads();
+  for (const int threads : {0, 1, 2, 3}) {
+    SCOPED_TRACE(cat(threads, " threads"));
+    const SmallestChunks chunks(threads > 0);
+    if (threads) thread_pool().set_threads(threads);
+    body();
   }
-  ~IndexedKernels() override { thread_pool().set_threads(threads_); }
-
- private:
-  SmallestChunks chunks_;
-  int threads_;
-};
-INSTANTIATE_TEST_SUITE_P(Threads, IndexedKernels, testing::Values(0, 1, 2, 3));
-
-TEST_P(IndexedKernels, GatherMovesTheReferenceBodysBits) {
-  int compared = 0;
-  for (unsigned seed = 0; seed < 400; ++seed) {
-    Draws draw(seed);
-    const Windows windows(draw);
-    std::vector<Literal> inputs;
-    GraphBuilder builder;
-    {
-      const SinkScope scope(builder);
-      const Literal operand = any_literal({draw.any_dtype(), windows.operand}, draw.seed());
-      const Tensor x = argument(builder, inputs, operand),
-                   indices = argument(builder, inputs, windows.draw_indices(draw));
-      builder.result("y", gather(x, indices, windows.axes, windows.sizes));
-    }
-    compared += expect_bits(*builder.finish(), inputs, true, cat("seed ", seed));
-  }
-  EXPECT_GE(compared, 1000);
+  thread_pool().set_threads(before);
 }
 
-TEST_P(IndexedKernels, ScatterCombinesInTheReferenceBodysOrder) {
-  int compared = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
-    Draws draw(seed);
-    const Windows windows(draw);
-    using enum Reducer;
-    constexpr Reducer kNumbers[] = {kSum, kSum, kSum, kUpdate, kUpdate, kProd, kMax, kMin};
-    constexpr Reducer kBits[] = {kSum, kUpdate, kAnd, kOr, kXor};
-    std::vector<Literal> inputs;
-    std::vector<Tensor> operands, updates;
-    GraphBuilder builder;
-    Reducer reducer = kSum;
-    {
-      const SinkScope scope(builder);
-      std::vector<DType> dtypes{draw.any_dtype()};
-      if (draw.pick(4) == 0) dtypes.push_back(draw.any_dtype());
-      const bool bits = std::ranges::none_of(dtypes, [](DType dtype) { return is_float(dtype); });
-      reducer = bits && draw.pick(2) ? draw.one_of(kBits) : draw.one_of(kNumbers);
-      for (const DType dtype : dtypes)
-        operands.push_back(argument(builder, inputs, any_literal({dtype, windows.operand}, draw.seed())));
-      const Tensor indices = argument(builder, inputs, windows.draw_indices(draw));
-      for (const DType dtype : dtypes)
-        updates.push_back(argument(builder, inputs, any_literal({dtype, windows.array}, draw.seed())));
-      for (const Tensor& result : scatter(operands, indices, updates, reducer, windows.axes, {}))
-        builder.result(cat("y", compared++), result);
-    }
-    compared += expect_bits(*builder.finish(), inputs, reducer == Reducer::kUpdate, cat("seed ", seed));
-  }
-  EXPECT_GE(compared, 2000);
-}
-
-TEST_P(IndexedKernels, DynamicUpdateSliceMovesTheReferenceBodysBits) {
-  int compared = 0;
-  for (unsigned seed = 0; seed < 300; ++seed) {
-    Draws draw(seed);
-    constexpr int64_t kSizes[] = {1, 2, 3, 5, 8, 17, 33, 0};
-    Shape shape, box;
-    for (int64_t rank = draw.pick(5); rank > 0; --rank) {
-      shape.push_back(num_elements(shape) > 4000 ? 1 : draw.one_of(kSizes));
-      box.push_back(draw.pick(2) ? shape.back() : draw.pick(shape.back() + 1));
-    }
-    std::vector<Literal> inputs;
-    GraphBuilder builder;
-    {
-      const SinkScope scope(builder);
-      const DType dtype = draw.any_dtype(), index = draw.index_dtype();
-      const Tensor x = argument(builder, inputs, any_literal({dtype, shape}, draw.seed())),
-                   update = argument(builder, inputs, any_literal({dtype, box}, draw.seed()));
-      std::vector<Tensor> starts;
-      for (const int64_t size : shape) {
-        Buffer buffer = allocate_buffer(size_of(index));
-        store_scalar(index, draw.any_index(index, size), buffer.get());
-        starts.push_back(argument(builder, inputs, Literal({index, {}}, buffer)));
+TEST(IndexedKernels, GatherMovesTheReferenceBodysBits) {
+  on_any_threads([] {
+    int compared = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+      Draws draw(seed);
+      const Windows windows(draw);
+      std::vector<Literal> inputs;
+      GraphBuilder builder;
+      {
+        const SinkScope scope(builder);
+        const Literal operand = any_literal({draw.any_dtype(), windows.operand}, draw.seed());
+        const Tensor x = argument(builder, inputs, operand),
+                     indices = argument(builder, inputs, windows.draw_indices(draw));
+        builder.result("y", gather(x, indices, windows.axes, windows.sizes));
       }
-      builder.result("y", dynamic_update_slice(x, update, starts));
+      compared += expect_bits(*builder.finish(), inputs, true, cat("seed ", seed));
     }
-    compared += expect_bits(*builder.finish(), inputs, true, cat("seed ", seed));
-  }
-  EXPECT_GE(compared, 800);
+    EXPECT_GE(compared, 1000);
+  });
+}
+
+TEST(IndexedKernels, ScatterCombinesInTheReferenceBodysOrder) {
+  on_any_threads([] {
+    int compared = 0;
+    for (unsigned seed = 0; seed < 600; ++seed) {
+      Draws draw(seed);
+      const Windows windows(draw);
+      using enum Reducer;
+      constexpr Reducer kNumbers[] = {kSum, kSum, kSum, kUpdate, kUpdate, kProd, kMax, kMin};
+      constexpr Reducer kBits[] = {kSum, kUpdate, kAnd, kOr, kXor};
+      std::vector<Literal> inputs;
+      std::vector<Tensor> operands, updates;
+      GraphBuilder builder;
+      Reducer reducer = kSum;
+      {
+        const SinkScope scope(builder);
+        std::vector<DType> dtypes{draw.any_dtype()};
+        if (draw.pick(4) == 0) dtypes.push_back(draw.any_dtype());
+        const bool bits = std::ranges::none_of(dtypes, [](DType dtype) { return is_float(dtype); });
+        reducer = bits && draw.pick(2) ? draw.one_of(kBits) : draw.one_of(kNumbers);
+        for (const DType dtype : dtypes)
+          operands.push_back(argument(builder, inputs, any_literal({dtype, windows.operand}, draw.seed())));
+        const Tensor indices = argument(builder, inputs, windows.draw_indices(draw));
+        for (const DType dtype : dtypes)
+          updates.push_back(argument(builder, inputs, any_literal({dtype, windows.array}, draw.seed())));
+        for (const Tensor& result : scatter(operands, indices, updates, reducer, windows.axes, {}))
+          builder.result(cat("y", compared++), result);
+      }
+      compared += expect_bits(*builder.finish(), inputs, reducer == Reducer::kUpdate, cat("seed ", seed));
+    }
+    EXPECT_GE(compared, 2000);
+  });
+}
+
+TEST(IndexedKernels, DynamicUpdateSliceMovesTheReferenceBodysBits) {
+  on_any_threads([] {
+    int compared = 0;
+    for (unsigned seed = 0; seed < 300; ++seed) {
+      Draws draw(seed);
+      constexpr int64_t kSizes[] = {1, 2, 3, 5, 8, 17, 33, 0};
+      Shape shape, box;
+      for (int64_t rank = draw.pick(5); rank > 0; --rank) {
+        shape.push_back(num_elements(shape) > 4000 ? 1 : draw.one_of(kSizes));
+        box.push_back(draw.pick(2) ? shape.back() : draw.pick(shape.back() + 1));
+      }
+      std::vector<Literal> inputs;
+      GraphBuilder builder;
+      {
+        const SinkScope scope(builder);
+        const DType dtype = draw.any_dtype(), index = draw.index_dtype();
+        const Tensor x = argument(builder, inputs, any_literal({dtype, shape}, draw.seed())),
+                     update = argument(builder, inputs, any_literal({dtype, box}, draw.seed()));
+        std::vector<Tensor> starts;
+        for (const int64_t size : shape) {
+          Buffer buffer = allocate_buffer(size_of(index));
+          store_scalar(index, draw.any_index(index, size), buffer.get());
+          starts.push_back(argument(builder, inputs, Literal({index, {}}, buffer)));
+        }
+        builder.result("y", dynamic_update_slice(x, update, starts));
+      }
+      compared += expect_bits(*builder.finish(), inputs, true, cat("seed ", seed));
+    }
+    EXPECT_GE(compared, 800);
+  });
 }
 
 // Large enough to be shared out as in use: rows met often, in every width of a sum's loops.
-TEST(IndexedKernelsOfRows, AddInOrderOnAnyNumberOfThreads) {
+TEST(IndexedKernels, AddRowsInOrderOnAnyNumberOfThreads) {
   const int before = thread_pool().threads();
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kI64}) {
     for (const int64_t width : {1, 15, 32, 300}) {

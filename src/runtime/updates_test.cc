@@ -73,6 +73,13 @@ TEST_F(Updates, OfAVariableAreOneStepInItsPlace) {
   EXPECT_NE(Literal::copy(kCache, arrays.out[0].data), kept);
 }
 
+TEST_F(Updates, ByScatterAreInTheVariablesPlace) {
+  update(add(cache(), rows(), builder_.argument("places", kPlaces)));
+  const auto plan = planned();
+  EXPECT_EQ(plan->step_count(), 1u);
+  EXPECT_EQ(plan->arena_bytes(), 0u);
+}
+
 TEST_F(Updates, OfADeadOperandAreInItsPlace) {
   builder_.result("y", reduce_max(write(exponential(cache()), rows(), place()), {0}));
   EXPECT_LT(planned()->arena_bytes(), 2 * kCacheBytes);
@@ -96,6 +103,13 @@ TEST_F(Updates, InARowAreAllInPlace) {
   EXPECT_LT(plan->arena_bytes(), kCacheBytes) << "a copy";
 }
 
+TEST_F(Updates, OfWhatIsReadLaterAreApart) {
+  const Tensor at = place(), r = rows(), next = write(cache(), r, at);
+  update(write(next, r, at + 7));
+  builder_.result("y", reduce_max(next, {1}));
+  planned();
+}
+
 TEST_F(Updates, OfZerosNeedNoZerosInMemory) {
   const Tensor places = builder_.argument("places", kPlaces), r = rows();
   const Tensor gradient = add(constant_like(kCache, 0), r, places);
@@ -105,16 +119,11 @@ TEST_F(Updates, OfZerosNeedNoZerosInMemory) {
   EXPECT_LT(plan->plan().constant_bytes, kCacheBytes);
 }
 
-// Rows of itself; all of itself in another order of its axes; its old value read afterwards.
+// Rows of itself; places that it holds; its old value read afterwards.
 TEST_F(Updates, OfItsOwnElements) {
   const Tensor x = cache(), at = place();
   update(write(x, slice(x, {5, 0}, {8, 100}), at));
   EXPECT_EQ(planned()->step_count(), 2u);
-}
-TEST_F(Updates, ByTheWholeOfItself) {
-  const Tensor x = cache();
-  update(dynamic_update_slice(x, x, {place(), place()}));
-  planned();
 }
 TEST_F(Updates, AtPlacesThatItHolds) {
   const Tensor x = builder_.input(InputKind::kVariable, "n", {DType::kI32, {1}});
