@@ -40,12 +40,19 @@ std::vector<Choice> choices() {
 }
 
 TEST(PassChoices, RandomGraphsHoldEveryKindOfOp) {
-  std::set<std::string> missing{"add",       "select",        "convert",  "broadcast_in_dim",
-                                "transpose", "reduce",        "slice",    "dot_general",
-                                "pad",       "concatenate",   "reverse",  "take",
-                                "clamp",     "dynamic_slice", "if",       "case",
-                                "while",     "scan",          "softplus", "call",
-                                "argmax",    "sort",          "cumsum",   "relu"};
+  std::set<std::string> missing{"add",       "select",
+                                "convert",   "broadcast_in_dim",
+                                "transpose", "reduce",
+                                "slice",     "dot_general",
+                                "pad",       "concatenate",
+                                "reverse",   "take",
+                                "clamp",     "dynamic_slice",
+                                "if",        "case",
+                                "while",     "scan",
+                                "softplus",  "call",
+                                "argmax",    "sort",
+                                "cumsum",    "relu",
+                                "scatter",   "dynamic_update_slice"};
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const RandomGraph random(1000 + seed);
     for (const Node& node : random.graph->nodes()) missing.erase(node.op->name);

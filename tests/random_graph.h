@@ -251,7 +251,7 @@ class RandomGraph {
     if (type.rank() == 0) return;
     const size_t axis = pick(type.rank());
     const int64_t size = type.shape[axis];
-    switch (pick(7)) {
+    switch (pick(9)) {
       case 0: {
         Dims start, limit, strides;
         for (const int64_t n : type.shape) {
@@ -312,6 +312,37 @@ class RandomGraph {
           sizes.push_back(between(1, n));
         }
         keep(dynamic_slice(x, starts, sizes), bound);
+        return;
+      }
+      case 6: {
+        std::vector<Tensor> starts;
+        Shape box;
+        for (const int64_t n : type.shape) {
+          starts.push_back(fresh(DType::kI32, {}));
+          box.push_back(between(0, n));
+        }
+        const Value update = same({type.dtype, box});
+        keep(dynamic_update_slice(x, update.tensor, starts), larger(bound, update.bound));
+        return;
+      }
+      case 7: {
+        if (size == 0) return;
+        Shape shape = type.shape;
+        shape[axis] = between(1, 6);
+        if (num_elements(shape) > 60000) return;
+        const Value updates = same({type.dtype, shape});
+        const Tensor rows = fresh(DType::kI32, {shape[axis]});
+        Dims others = Dims::range(type.rank());
+        others.erase(axis);
+        const IndexAxes axes{.window = others,
+                             .collapsed = {static_cast<int64_t>(axis)},
+                             .index_map = {static_cast<int64_t>(axis)},
+                             .index_vector = 1};
+        const bool adds = type.dtype != DType::kBool && pick(2);
+        const double both = larger(bound, updates.bound);
+        keep(
+            adds ? scatter_add(x, rows, updates.tensor, axes) : scatter_update(x, rows, updates.tensor, axes),
+            adds ? small(7 * both) : both);
         return;
       }
       default: {
