@@ -1,5 +1,5 @@
-// Rows of tables: written by dynamic_update_slice, read by gather, added to by scatter. Prints a JSON line a
-// case, the least of several times; exit 1 when a result is wrong. usage: bench_indexed [NAME]
+// Rows of tables: written by dynamic_update_slice, read by gather, added to by scatter, trained. Prints a
+// JSON line a case, the least of several times; exit 1 when a result is wrong. usage: bench_indexed [NAME]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -134,6 +134,33 @@ void time_rows(bool adds, int64_t rows, int64_t width, int64_t count) {
   report(name, right, us, (adds ? 3.0 : 2.0) * 4 * static_cast<double>(count * width));
 }
 
+// A step of SGD on a table of which 256 rows were taken; its gradient has all rows.
+void time_step(int64_t rows) {
+  const std::string name = cat("embedding_step_", rows);
+  if (!wanted.empty() && wanted != name) return;
+  constexpr int64_t kWidth = 32;
+  Variable table(ones({rows, kWidth}), {.name = "table"});
+  const auto step = function([&](const Tensor& ids) {
+    GradientTape tape;
+    const Tensor loss = sum(square(take(table, ids, 0)));
+    table.assign_sub(tape.gradient(loss, std::vector<Variable>{table})[0] * 0.25);
+    return loss;
+  });
+  std::vector<int32_t> ids;
+  std::vector<float> expected(static_cast<size_t>(rows), 1.0f);
+  for (int64_t i = 0; i < 256; ++i) {
+    ids.push_back(static_cast<int32_t>(i * 389 % rows));
+    expected[static_cast<size_t>(ids.back())] -= 0.5f;  // a step moves them by half of what they are
+  }
+  const Tensor at = Tensor::of(ids, {64, 4});
+  step(at);
+  const std::vector<float> all = table.read().to_vector<float>();
+  bool right = true;
+  for (size_t i = 0; i < all.size(); ++i) right = right && all[i] == expected[i / kWidth];
+  const double us = least_time([&] { step(at); });
+  report(name, right, us, 4.0 * 4 * static_cast<double>(rows * kWidth));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,5 +171,6 @@ int main(int argc, char** argv) {
     time_rows(adds, 100000, 32, 256);
     time_rows(adds, 32768, 512, 4096);
   }
+  for (const int64_t rows : {1000, 100000, 1000000}) time_step(rows);
   return good ? 0 : 1;
 }
