@@ -119,7 +119,8 @@ struct Windows {
       }
       const bool kept = role > 3;
       const int64_t part = size && draw.pick(20) ? 1 + draw.pick(size) : 0;
-      sizes.push_back(!kept ? std::min<int64_t>(size, 1) : draw.pick(2) ? size : part);
+      const int64_t one = draw.pick(20) ? std::min<int64_t>(size, 1) : 0;
+      sizes.push_back(!kept ? one : draw.pick(2) ? size : part);
     }
     draw.shuffle(mapped);
     axes.index_map = mapped;
@@ -217,7 +218,7 @@ void on_any_threads(const F& body) {
 TEST(IndexedKernels, GatherMovesTheReferenceBodysBits) {
   on_any_threads([] {
     int compared = 0;
-    for (unsigned seed = 0; seed < 400; ++seed) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
       Draws draw(seed);
       const Windows windows(draw);
       std::vector<Literal> inputs;
@@ -231,14 +232,14 @@ TEST(IndexedKernels, GatherMovesTheReferenceBodysBits) {
       }
       compared += expect_bits(*builder.finish(), inputs, true, cat("seed ", seed));
     }
-    EXPECT_GE(compared, 1000);
+    EXPECT_GE(compared, 800);
   });
 }
 
 TEST(IndexedKernels, ScatterCombinesInTheReferenceBodysOrder) {
   on_any_threads([] {
     int compared = 0;
-    for (unsigned seed = 0; seed < 600; ++seed) {
+    for (unsigned seed = 0; seed < 350; ++seed) {
       Draws draw(seed);
       const Windows windows(draw);
       using enum Reducer;
@@ -264,7 +265,7 @@ TEST(IndexedKernels, ScatterCombinesInTheReferenceBodysOrder) {
       }
       compared += expect_bits(*builder.finish(), inputs, reducer == Reducer::kUpdate, cat("seed ", seed));
     }
-    EXPECT_GE(compared, 2000);
+    EXPECT_GE(compared, 1200);
   });
 }
 

@@ -66,8 +66,9 @@ void eval_gather(EvalContext& c) {
   }
   each_window(a.axes, operand.size(), c.in(1), out, [&](const Dims& start, int64_t base) {
     int64_t offset = 0;
+    // Where a window has no size along an axis that the result lacks it reads one element there.
     for (size_t i = 0; i < start.size(); ++i)
-      offset += std::clamp<int64_t>(start[i], 0, operand[i] - a.sizes[i]) * strides[i];
+      offset += std::clamp<int64_t>(start[i], 0, operand[i] - std::max<int64_t>(a.sizes[i], 1)) * strides[i];
     copy_box(c.in(0), from, offset, c.out(0), to, base, box);
   });
 }
