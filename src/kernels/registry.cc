@@ -73,6 +73,7 @@ Prepare find_collective(const OpDef& op) {
 
 Prepare find_kernel(const OpDef& op, DType dtype) {
   if (op.fallible) return find_collective(op);
+  if (op.fusion == Fusion::kElementwise) return nullptr;  // they run as tiles
   for (const Entry& entry : kEntries) {
     if (entry.op != &op) continue;
     if (entry.any) return entry.any;

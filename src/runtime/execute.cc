@@ -87,6 +87,24 @@ bool run_tile(const Call& call, std::span<const TensorType* const> types, const 
   return true;
 }
 
+// The one element of an operand that the call's kernel updates, where that is a splat; else null.
+const void* updated_splat(const Call& call, size_t i) {
+  if (!updates_operand(call.op, call.attributes.get(), i, call.inputs.size())) return nullptr;
+  const Literal& literal = call.inputs[i].node()->literal();
+  return literal.is_splat() ? literal.raw() : nullptr;
+}
+
+PreparedKernel kernel_of(const Call& call, std::span<const TensorType* const> types,
+                         std::span<const TensorType* const> results) {
+  Few<const void*> splats(types.size());
+  for (size_t i = 0; i < types.size(); ++i) splats[i] = updated_splat(call, i);
+  return prepare_kernel({.op = call.op,
+                         .attributes = call.attributes.get(),
+                         .inputs = types,
+                         .outputs = results,
+                         .splats = splats});
+}
+
 // By the kernel where there is one, or else by the reference body.
 std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   const size_t in_count = call.inputs.size();
@@ -97,19 +115,7 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   Few<const TensorType*> result_types(results.size());
   for (size_t i = 0; i < results.size(); ++i) result_types[i] = &results[i];
   PreparedKernel kernel;
-  Few<const void*> splats(in_count);
-  if (in_count && has_kernel(call.op, types[0]->dtype)) {
-    for (size_t i = 0; i < in_count; ++i) {
-      const bool fills = updates_operand(call.op, call.attributes.get(), i, in_count) &&
-                         call.inputs[i].node()->literal().is_splat();
-      splats[i] = fills ? call.inputs[i].node()->literal().raw() : nullptr;
-    }
-    kernel = prepare_kernel({.op = call.op,
-                             .attributes = call.attributes.get(),
-                             .inputs = types,
-                             .outputs = result_types,
-                             .splats = splats});
-  }
+  if (in_count && has_kernel(call.op, types[0]->dtype)) kernel = kernel_of(call, types, result_types);
 
   std::vector<Tensor> out;
   out.reserve(results.size());
@@ -125,7 +131,8 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   Failure failure;
   if (kernel.run) {
     Few<const void*> in(in_count);
-    for (size_t i = 0; i < in_count; ++i) in[i] = splats[i] ? nullptr : call.inputs[i].node()->dense().raw();
+    for (size_t i = 0; i < in_count; ++i)
+      in[i] = updated_splat(call, i) ? nullptr : call.inputs[i].node()->dense().raw();
     const Buffer workspace = allocate_buffer(kernel.workspace);
     kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get()});
   } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0], context.pool)) {
