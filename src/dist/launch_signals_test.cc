@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include <gtest/gtest.h>
 
 namespace espalier {
@@ -29,7 +31,11 @@ class Disposition {
 
 bool readable(const LaunchSignals& signals, int milliseconds) {
   pollfd one{signals.descriptor(), POLLIN, 0};
-  return ::poll(&one, 1, milliseconds) == 1;
+  int ready = 0;
+  // The signal may come while it waits.
+  do ready = ::poll(&one, 1, milliseconds);
+  while (ready < 0 && errno == EINTR);
+  return ready == 1;
 }
 
 // As a shell or a supervisor may have left it: the system then reaps children by itself and tells nobody.
