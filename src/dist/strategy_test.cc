@@ -12,6 +12,7 @@
 #include "comm/forwarding.h"
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
+#include "ops/collective.h"
 
 namespace espalier {
 namespace {
@@ -111,8 +112,8 @@ TEST(Strategy, OfASourceEachWorkerReadsItsShards) {
 
 TEST(Strategy, WhatWouldDifferIsRefusedByName) {
   Variable kept(full({}, 0), {.name = "kept"});
-  const auto assigns = function([&](const Tensor& x) { kept.assign(reduce_sum(x, {0})); });
-  const auto refused = [&](const Strategy& strategy) {
+  const auto refused = [&](const Strategy& strategy, const auto& next) {
+    const auto assigns = function([&](const Tensor& x) { kept.assign(next(x)); });
     const auto scope = strategy.scope();
     const PerReplica ones{std::vector<Tensor>(static_cast<size_t>(strategy.replicas_here()), full({2}, 1))};
     try {
@@ -124,7 +125,10 @@ TEST(Strategy, WhatWouldDifferIsRefusedByName) {
     }
     EXPECT_EQ(kept.read().item<float>(), 0);
   };
-  refused(strategy::Mirrored({.devices = 2}));
+  const auto two = strategy::Mirrored({.devices = 2});
+  refused(two, [](const Tensor& x) { return reduce_sum(x, {0}); });
+  refused(two, [](const Tensor&) { return convert(replica_id(), DType::kF32); });
+  refused(two, [](const Tensor& x) { return reduce_sum(reduce_scatter(x, 0, 2), {0}); });
 }
 
 // One function for any number of them.

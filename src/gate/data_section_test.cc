@@ -41,6 +41,38 @@ TEST(DataSection, EachColumnIsDrawnWithItsDrift) {
       << page;
 }
 
+// A column may have drifted in its values and in how many are missing.
+TEST(DataSection, AColumnHasTheFurthestOfItsDriftsAndComesByIt) {
+  const auto table = [](uint64_t seed, int heavier, int missing_each, int silent_each) {
+    Philox random(seed);
+    std::string text = "both,missing,none\n";
+    for (int i = 0; i < 1000; ++i) {
+      const bool gone = i % missing_each == 0, silent = i % silent_each == 0;
+      text += cat(gone ? "" : cat(heavier + static_cast<int>(random.below(1000))), ",",
+                  silent ? "" : cat(random.below(1000)), ",", random.below(1000), "\n");
+    }
+    return parse_csv(text, {.header = CsvHeader::kYes});
+  };
+  const CsvTable train = table(1, 0, 20, 20), now = table(2, 600, 8, 3);
+  std::map<std::string, std::pair<bool, double>> furthest;
+  int drifts_of_both = 0;
+  for (const ColumnDrift& drift : find_drift(train, now)) {
+    auto& place = furthest[drift.column];
+    place = std::max(place, std::pair(drift.drifted, drift.effect));
+    drifts_of_both += drift.column == "both" && drift.drifted;
+  }
+  ASSERT_EQ(drifts_of_both, 2);
+  const DataSpreads spreads = spreads_of(train, now);
+  std::vector<std::string> order;
+  for (const ColumnSpread& column : spreads.columns) {
+    ASSERT_TRUE(column.drift) << column.name;
+    EXPECT_EQ(std::pair(column.drift->drifted, column.drift->effect), furthest.at(column.name))
+        << column.name;
+    order.push_back(column.name);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"both", "missing", "none"}));
+}
+
 TEST(DataSection, NoValueOfFewRowsIsInIt) {
   for (const int heavier : {0, 20}) {
     const std::string page = page_of(people_of_section(1), people_of_section(2, heavier));

@@ -146,6 +146,30 @@ TEST(ReleaseGates, SayWhetherAReleasePasses) {
   EXPECT_EQ(rule_of([] { ReleaseGates::load("no such file.toml"); }), "file.read");
 }
 
+// All of a release: its figures, too.
+TEST(ReleaseGates, IntervalsHaveTheLevelOfTheFile) {
+  const People people(20);
+  // Wilson's intervals of 120 of 200, at two levels.
+  for (const auto& [head, z] : {std::pair{"", 1.959963984540054}, {"level = 0.8\n", 1.2815515655446004}}) {
+    const ReleaseVerdict verdict =
+        ReleaseGates::parse(head + kOpportunity).judge(people.scores, {.columns = people.table()});
+    const CsvTable figures = parse_csv(verdict.csv(), {.header = CsvHeader::kYes});
+    const auto cell = [&](int64_t row, const char* column) {
+      return std::string(figures.cell(row, figures.column(column)));
+    };
+    const double n = 200, p = 0.6, middle = (p + z * z / (2 * n)) / (1 + z * z / n),
+                 half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+    int seen = 0;
+    for (int64_t row = 0; row < figures.rows(); ++row) {
+      if (cell(row, "slice") != "sex=Female" || cell(row, "metric") != "true_positive_rate") continue;
+      ++seen;
+      EXPECT_NEAR(std::stod(cell(row, "low")), middle - half, 1e-6) << head;
+      EXPECT_NEAR(std::stod(cell(row, "high")), middle + half, 1e-6) << head;
+    }
+    EXPECT_EQ(seen, 1) << verdict.csv();
+  }
+}
+
 TEST(ReleaseGates, WhatIsNotGivenLeavesThemUndecided) {
   const People people(20);
   const ReleaseGates change =
