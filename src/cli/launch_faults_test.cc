@@ -50,6 +50,19 @@ const std::map<std::string, std::function<void()>> kFaults = {
        std::cerr << cat(kUnderWay, "\n");
        while (true) workers.reduce(ReduceOp::kSum, {{full({4}, 1)}});
      }},
+    {"throws",
+     [] {
+       try {
+         const strategy::MultiWorkerMirrored workers;
+         for (int round = 0;; ++round) {
+           if (workers.worker() == 1 && round == 2) throw std::runtime_error("there are no more rows");
+           workers.reduce(ReduceOp::kSum, {{full({4}, 1)}});
+         }
+       } catch (const std::runtime_error& error) {
+         std::cerr << cat(error.what(), "\n");
+         ::_exit(5);
+       }
+     }},
     {"goes when it is told",
      [] {
        const strategy::MultiWorkerMirrored workers;
@@ -122,6 +135,15 @@ TEST(LaunchFaults, SlowARankThatClosesItsConnectionIsNamedOnAll) {
   EXPECT_GE(times(run.error, "espalier: rank 1 (pid "), 3u) << run.error;
   EXPECT_EQ(times(run.error, "espalier launch: rank 1 (pid "), 1u) << run.error;
   EXPECT_EQ(times(run.error, "launcher is gone"), 0u) << run.error;
+}
+
+// Not only fit says that it has failed: who unwinds out of a loop of its own has not left as planned.
+TEST(LaunchFaults, SlowAProgramThatThrowsInItsOwnLoopHasFailed) {
+  const Outcome run = call_shell(launch_words(2, "", program_words("throws")));
+  EXPECT_EQ(run.code, 43);
+  EXPECT_EQ(times(run.error, "there are no more rows"), 1u) << run.error;
+  EXPECT_GE(times(run.error, "its program threw"), 1u) << run.error;
+  EXPECT_EQ(times(run.error, "left"), 0u) << run.error;
 }
 
 TEST(LaunchFaults, SlowAProgramThatIsToldToGoEndsWith42) {

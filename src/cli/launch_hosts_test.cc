@@ -268,6 +268,13 @@ TEST_F(LaunchHosts, SlowAnAgentThatIsKilledTakesItsRanksAlongAndIsNamed) {
       << run.errors();
 }
 
+// Longer than a host may be silent.
+TEST_F(LaunchHosts, SlowAgentsAreHeardWhileTheirRanksSayNothing) {
+  const Outcome run = call_shell(hosts_words("", "sleep 7; echo $ESPALIER_RANK"));
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(sorted_lines(run.output), (std::vector<std::string>{"0", "1", "2", "3"}));
+}
+
 TEST_F(LaunchHosts, SlowNothingOutlivesALauncherThatIsKilled) {
   LongRun run("launch-hosts-killed");
   ASSERT_TRUE(run.is_there());
