@@ -292,6 +292,32 @@ TEST(Anomalies, CanBeWarnings) {
   EXPECT_FALSE(found.has_errors());
 }
 
+// In whatever order they are found.
+TEST(Anomalies, AFeatureIsAsBadAsTheWorstOfItsReasons) {
+  const auto schema = parsed<tfmd::Schema>(R"(feature { name: "x" type: INT presence { min_fraction: 1 }
+    int_domain { min: 1 max: 5 } })");
+  const auto list = parsed<tfmd::DatasetFeatureStatisticsList>(
+      R"(datasets { num_examples: 10 features { name: "x" type: INT num_stats {
+      common_stats { num_non_missing: 8 num_missing: 2 min_num_values: 1 max_num_values: 1 tot_num_values: 8 }
+      mean: 5 std_dev: 2.68 min: 0 max: 9 } } })");
+  const Validation all = validate(schema, {.statistics = &all_examples(list)});
+  ASSERT_EQ(all.features.size(), 1u);
+  const auto& reasons = all.features[0].reasons;
+  std::set<Info::Type> types;
+  for (const AnomalyReason& reason : reasons) types.insert(reason.type);
+  ASSERT_GE(types.size(), 3u);
+  std::map<Info::Type, Info::Severity> warnings;
+  for (const AnomalyReason& reason : reasons) warnings[reason.type] = Info::WARNING;
+  EXPECT_FALSE(validate(schema, {.statistics = &all_examples(list), .severities = warnings}).has_errors());
+  for (const AnomalyReason& reason : reasons) {
+    auto but_one = warnings;
+    but_one.erase(reason.type);
+    const Validation found = validate(schema, {.statistics = &all_examples(list), .severities = but_one});
+    EXPECT_EQ(found.features[0].severity, Info::ERROR) << reason.brief;
+    EXPECT_TRUE(found.has_errors()) << reason.brief;
+  }
+}
+
 TEST(Anomalies, MeansDeviationsAndZerosHaveLimitsInTags) {
   const auto schema = [](const std::string& tags) {
     return parsed<tfmd::Schema>(cat("feature { name: \"x\" type: INT annotation { ", tags, " } }"));
