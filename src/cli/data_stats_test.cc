@@ -91,6 +91,12 @@ TEST(DataStatsOfTables, HavePairsOfColumnsWhereTheyAreAskedFor) {
   const std::string wide = write_file(folder + "/wide.csv", cat(names, "\n", values, "\n", more, "\n"));
   const std::string few = call_verb(add_data, {"stats", wide, "--cross", "all"});
   EXPECT_NE(few.find("the 20 strongest of 28 pairs\n"), std::string::npos) << few;
+  // By size, whatever the sign.
+  const std::string signs =
+      write_file(folder + "/signs.csv", "a,b,c\n1,-10,3\n2,-20,1\n3,-30,2\n4,-40,7\n5,-50,1\n");
+  const std::string falls = call_verb(add_data, {"stats", signs, "--cross", "all"});
+  EXPECT_LT(falls.find("\na       b "), falls.find("\na       c ")) << falls;
+  EXPECT_LT(falls.find("\na       b "), falls.find("\nb       c ")) << falls;
 }
 
 TEST(DataStatsOfTables, FindTimesWhereTheyAreAskedFor) {

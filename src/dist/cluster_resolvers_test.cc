@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "dist/worker.h"
 #include "espalier/cluster.h"
 
 namespace espalier {
@@ -82,6 +83,13 @@ TEST(ClusterResolvers, ReadTheEnvironmentOfTheProcess) {
   EXPECT_EQ(TFConfigClusterResolver().task_id(), 1);
   ::unsetenv("TF_CONFIG");
   EXPECT_EQ(rule_of([] { TFConfigClusterResolver(); }), "cluster.environment");
+}
+
+// It trains alone: there is nobody to meet.
+TEST(ClusterResolvers, AProcessThatALauncherStartedByItselfIsNoWorker) {
+  ::setenv("TF_CONFIG", R"({"cluster": {"worker": ["b:1"]}, "task": {"type": "worker", "index": 0}})", 1);
+  EXPECT_EQ(Worker::from_environment(), nullptr);
+  ::unsetenv("TF_CONFIG");
 }
 
 }  // namespace

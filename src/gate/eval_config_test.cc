@@ -1,6 +1,7 @@
 #include "gate/eval_config.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
@@ -122,6 +123,24 @@ metrics_specs { metrics { class_name: "Recall" config: '{"thresholds": 0.3}'
     EXPECT_EQ(gate.min, 0.5);
     EXPECT_EQ(gate.max, std::nullopt);  // that every share keeps
   }
+}
+
+// A file of gates takes no two of one name.
+TEST(EvalConfigs, GatesOfOneMetricAtSeveralThresholdsHaveNamesOfTheirOwn) {
+  const EvalConfigGates made = gates_of(parse_eval_config(R"(
+metrics_specs { thresholds { key: "fairness_indicators_metrics/positive_rate@0.3" value {
+  value_threshold { upper_bound { value: 0.2 } } } }
+  thresholds { key: "fairness_indicators_metrics/positive_rate@0.5" value {
+  value_threshold { upper_bound { value: 0.1 } } } } }
+metrics_specs { metrics { class_name: "Recall" config: '{"thresholds": 0.3}'
+  threshold { value_threshold { lower_bound { value: 0.5 } } } } }
+metrics_specs { metrics { class_name: "Recall" config: '{"thresholds": 0.7}'
+  threshold { value_threshold { lower_bound { value: 0.4 } } } } })"));
+  const Gates gates = read_gates(made.text, "gates.toml");
+  std::set<std::string> names;
+  for (const Gate& gate : gates.gates) names.insert(gate.name);
+  EXPECT_EQ(gates.gates.size(), 4u) << made.text;
+  EXPECT_EQ(names.size(), 4u) << made.text;
 }
 
 TEST(EvalConfigs, ThresholdsOfTwoSlicesAreGatesAgainstOneOfThem) {

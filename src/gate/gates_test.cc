@@ -321,7 +321,9 @@ TEST(Gates, OnDataHaveAQuestionAndPerhapsALimit) {
   EXPECT_TRUE(gates.ask_data());
   EXPECT_EQ(gates.gates[0].fault, FaultOf::kDrift);
   EXPECT_EQ(gates.gates[0].max, 2);
+  EXPECT_EQ(gates.gates[0].severity, Severity::kWarn);
   EXPECT_EQ(gates.gates[1].max, 0);
+  EXPECT_EQ(gates.gates[1].severity, Severity::kError);
   EXPECT_EQ(gates.gates[1].name, "data: schema");
   EXPECT_TRUE(gates.slicings().empty());
   EXPECT_FALSE(read_gates("[[gates]]\nmetric = \"auc\"\nmin = 0.5", "gates.toml").ask_data());
