@@ -31,7 +31,7 @@ std::vector<NamedArray> ArrayCopies::of(const std::vector<std::pair<std::string,
     next.emplace(name, copy);
     out.push_back({name, copy});
   }
-  RunContext::current().pool.parallel_for(std::ssize(pieces), [&](int64_t i) {
+  pool_.parallel_for(std::ssize(pieces), [&](int64_t i) {
     const Piece& piece = pieces[static_cast<size_t>(i)];
     std::memcpy(piece.to, piece.from, piece.bytes);
   });

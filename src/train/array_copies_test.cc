@@ -12,7 +12,7 @@ TEST(ArrayCopies, HoldWhatVariablesHeldInTheMemoryOfThoseBefore) {
   Variable none(full({0, 2}, 1), {.name = "none"});
   const std::vector<std::pair<std::string, Variable>> variables{
       {"large", large}, {"small", small}, {"none", none}};
-  ArrayCopies copies;
+  ArrayCopies copies(RunContext::current().pool);
   const std::vector<NamedArray> first = copies.of(variables);
   ASSERT_EQ(first.size(), 3u);
   const void* const memory = first[0].value.raw();

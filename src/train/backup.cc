@@ -60,8 +60,12 @@ bool is_earlier_sum(const TensorType& there, const Variable& variable) {
 
 }  // namespace
 
-Backups::Backups(const FitOptions& options, const TrainingBatches& batches, const Callback::Run& run)
-    : callbacks_(options.callbacks), numbered_(batches.ends_alike()), run_(run_of(options, batches, run)) {
+Backups::Backups(const FitOptions& options, const TrainingBatches& batches, const Callback::Run& run,
+                 ThreadPool& pool)
+    : callbacks_(options.callbacks),
+      numbered_(batches.ends_alike()),
+      run_(run_of(options, batches, run)),
+      copies_(pool) {
   for (const auto& callback : callbacks_) {
     const auto* const backup = dynamic_cast<const Backup*>(callback.get());
     if (backup && backup_) throw ValueError("backup.twice", "a run has at most one BackupAndRestore");

@@ -34,7 +34,8 @@ struct FitPosition {
 class Backups {
  public:
   // Reads what a run left that was killed. Raises what BackupAndRestore says but for variables.
-  Backups(const FitOptions& options, const TrainingBatches& batches, const Callback::Run& run);
+  Backups(const FitOptions& options, const TrainingBatches& batches, const Callback::Run& run,
+          ThreadPool& pool);
 
   // There is such a run to go on with.
   bool found() const { return found_.has_value(); }

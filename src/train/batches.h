@@ -16,8 +16,7 @@ class Batches {
  public:
   // Rows of every array by their numbers, in this order, `size` at a time (the last batch may be smaller).
   // The numbers and the pool, whose helpers copy, outlive the object. REQUIRES: size > 0.
-  Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int64_t size,
-          ThreadPool& pool = RunContext::current().pool);
+  Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int64_t size, ThreadPool& pool);
 
   // Goes on to the next batch; false when there is none.
   bool next();

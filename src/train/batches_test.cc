@@ -24,7 +24,7 @@ TEST(Batches, GiveTheRowsOfEveryArrayInOrder) {
       std::vector<int64_t> order;
       for (int64_t i = 0; i < rows; ++i) order.push_back(i * 11 % rows);
       for (const int64_t size : {1, 4, 64, 1000}) {
-        Batches batches({x, y}, order, size);
+        Batches batches({x, y}, order, size, RunContext::current().pool);
         size_t at = 0;
         while (batches.next()) {
           const auto held = static_cast<size_t>(batches[1].size(0));
@@ -47,7 +47,7 @@ TEST(Batches, GiveTheRowsOfEveryArrayInOrder) {
 }
 
 TEST(Batches, NoneOfNoRows) {
-  Batches batches({counting({3, 2})}, {}, 4);
+  Batches batches({counting({3, 2})}, {}, 4, RunContext::current().pool);
   EXPECT_FALSE(batches.next());
 }
 
@@ -56,7 +56,7 @@ TEST(Batches, CanBeLeftWhileTheNextIsCopied) {
   std::vector<int64_t> order(64);
   std::iota(order.begin(), order.end(), 0);
   for (int i = 0; i < 50; ++i) {
-    Batches batches({x}, order, 16);
+    Batches batches({x}, order, 16, RunContext::current().pool);
     for (int step = 0; step < i % 4; ++step) ASSERT_TRUE(batches.next());
   }
 }
@@ -66,7 +66,7 @@ TEST(Batches, ABatchThatIsHeldOutlivesTheNext) {
   const Tensor x = counting({12});
   std::vector<int64_t> order(12);
   std::iota(order.begin(), order.end(), 0);
-  Batches batches({x}, order, 2);
+  Batches batches({x}, order, 2, RunContext::current().pool);
   batches.next();
   const void* place = batches[0].bytes();
   batches.next();

@@ -125,7 +125,7 @@ std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const Fit
   training->take_labels("fit.labels", y, weights, "", options.class_weight);
   IdsCheck ids(shared_->ids, "fit.ids");
   ids.take(x.tensors(), weights);
-  Passes passes(rows.training, options);
+  Passes passes(rows.training, options, RunContext::current().pool);
   return training->fit(passes, options, validation, shared_->stop, rows.notes);
 }
 
@@ -181,7 +181,7 @@ Model::Training::Validation Model::Training::validation(const Rows& rows, const 
   const auto logs = [this, &rows, &options, &known, take] {
     IdsCheck ids(known, kIds);
     take(ids);
-    RowBatches batches(rows, options.batch_size);
+    RowBatches batches(rows, options.batch_size, RunContext::current().pool);
     return test(batches);
   };
   return {logs, [&rows] { return content_of(rows); }};
@@ -243,7 +243,7 @@ Logs Model::evaluate(const TensorList& x, const TensorList& y, const EvaluateOpt
   IdsCheck ids(shared_->ids, "evaluate.ids");
   ids.take(x.tensors(), weights);
   require_equal_workers("evaluate", training->replicas.get(), *this, rows.arrays);
-  RowBatches batches(rows, options.batch_size);
+  RowBatches batches(rows, options.batch_size, RunContext::current().pool);
   return training->test(batches);
 }
 
@@ -297,7 +297,7 @@ Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at)
                         rows.arrays);
   const std::vector<int64_t> order = rows.numbers();
   PredictedRows out;
-  Batches batches(rows.arrays, order, batch_size);
+  Batches batches(rows.arrays, order, batch_size, RunContext::current().pool);
   while (batches.next())
     on_batch(batches.numbers().size(), rows.count, [&] { shared_->predict(batches.rows(), out); });
   return join_rows(out.parts, out.sizes);

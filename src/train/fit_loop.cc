@@ -129,7 +129,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (validation.logs) run.logs.push_back("val_" + name);
   }
   if (scaling) run.logs.emplace_back("loss_scale");
-  Backups backups(options, batches, run);
+  Backups backups(options, batches, run, context.pool);
   if (workers) backups.require_seen_by_all(*replicas);
   FitPosition now{options.initial_epoch};
   const auto variables = [&] { return this->variables(*Running::model()); };

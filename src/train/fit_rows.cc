@@ -305,19 +305,20 @@ FitRows::FitRows(const TensorList& x, const TensorList& y, const FitOptions& opt
   training.weighted = true;
 }
 
-RowBatches::RowBatches(const Rows& rows, int64_t batch_size)
-    : weighted_(rows.weighted), order_(rows.numbers()), batches_(rows.arrays, order_, batch_size) {}
+RowBatches::RowBatches(const Rows& rows, int64_t batch_size, ThreadPool& pool)
+    : weighted_(rows.weighted), order_(rows.numbers()), batches_(rows.arrays, order_, batch_size, pool) {}
 
 std::span<const Tensor> RowBatches::next() {
   if (!batches_.next()) return {};
   return weighted_ ? batches_.rows() : batches_.rows_and_ones();
 }
 
-Passes::Passes(const Rows& rows, const FitOptions& options)
+Passes::Passes(const Rows& rows, const FitOptions& options, ThreadPool& pool)
     : rows_(rows),
       batch_size_(options.batch_size),
       steps_per_epoch_(options.steps_per_epoch),
-      shuffle_(options.shuffle) {
+      shuffle_(options.shuffle),
+      pool_(pool) {
   seek(options.initial_epoch * steps_per_epoch());
 }
 

@@ -22,7 +22,7 @@ struct Rows {
 // One pass over rows as they are given.
 class RowBatches final : public StepBatches {
  public:
-  RowBatches(const Rows& rows, int64_t batch_size);
+  RowBatches(const Rows& rows, int64_t batch_size, ThreadPool& pool);
   std::span<const Tensor> next() override;
   std::span<const int64_t> numbers() const override { return batches_.numbers(); }
   int64_t examples_per_epoch() const override { return std::ssize(order_); }
@@ -75,7 +75,7 @@ struct FitRows {
 // Batches of one pass over all rows after the other, each in an order of its own.
 class Passes final : public TrainingBatches {
  public:
-  Passes(const Rows& rows, const FitOptions& options);
+  Passes(const Rows& rows, const FitOptions& options, ThreadPool& pool);
   // The number of batches of one pass.
   int64_t batches() const { return (rows_.count - 1) / batch_size_ + 1; }
   // The number of rows of that many batches.
@@ -98,7 +98,7 @@ class Passes final : public TrainingBatches {
   uint64_t pass_ = 0;
   int64_t skipped_ = 0;  // batches of the first pass
   std::vector<int64_t> order_;
-  ThreadPool& pool_ = RunContext::current().pool;
+  ThreadPool& pool_;
   std::optional<Batches> now_;
 };
 
