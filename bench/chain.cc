@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   const auto plan = stage("plan", [&] { return compile(optimized); });
   const float input[] = {0.5f, -0.25f, 0.125f, 0.9f};
   const auto out = stage("run", [&] {
-    return run(*plan, std::vector<Literal>{Literal::copy({DType::kF32, {4}}, input)});
+    return run(*plan, std::vector<Literal>{Literal::copy({DType::kF32, {4}}, input)}, RunContext::current());
   });
   const std::string text = stage("print", [&] { return print_program(*graph); });
   const auto parsed = stage("parse", [&] { return parse_program(text); });

@@ -65,12 +65,12 @@ class HandWritten {
     donated_.assign(inputs_.size(), false);
     for (const Alias& alias : aliases) donated_[alias.input] = true;
     updates_ = aliases;
-    program_ = device.compile(*graph, aliases);
+    program_ = device.compile(*graph, {.aliases = aliases});
   }
   void step(const Literal& x, const Literal& y) {
     inputs_[arguments_[0]] = device_.upload(x);
     inputs_[arguments_[1]] = device_.upload(y);
-    const std::vector<RemoteArrayPtr> outputs = program_->run(inputs_, donated_);
+    const std::vector<RemoteArrayPtr> outputs = program_->run(inputs_, donated_, RunContext::current());
     for (const Alias& update : updates_) inputs_[update.input] = outputs[update.output];
   }
   void finish() const { inputs_[updates_[0].input]->download(); }

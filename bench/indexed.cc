@@ -113,7 +113,7 @@ void time_rows(bool adds, int64_t rows, int64_t width, int64_t count) {
   const std::vector<MutableArrayView> out{adds ? MutableArrayView{&type, table.data()}
                                                : MutableArrayView{&part, wide.data()}};
   std::vector<float> expected = table;
-  run(*plan, in, out);
+  run(*plan, in, out, RunContext::current());
   bool right = true;
   for (int64_t i = 0; i < count; ++i) {
     for (int64_t k = 0; k < width; ++k) {
@@ -129,7 +129,7 @@ void time_rows(bool adds, int64_t rows, int64_t width, int64_t count) {
   int64_t turn = 0;
   const double us = least_time([&] {
     in[1].data = ids.data() + turn++ % kTurns * count;
-    run(*plan, in, out);
+    run(*plan, in, out, RunContext::current());
   });
   report(name, right, us, (adds ? 3.0 : 2.0) * 4 * static_cast<double>(count * width));
 }

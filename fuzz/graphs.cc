@@ -19,14 +19,14 @@ namespace {
 std::string check(uint64_t seed, int nodes) {
   const RandomGraph random(seed, nodes);
   random.graph->verify();
-  const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+  const std::vector<Literal> wanted = interpret(*random.graph, random.inputs, RunContext::current());
   for (int variant = 0; variant < 5; ++variant) {
     const SmallestChunks chunks(variant == 4);
     thread_pool().set_threads(variant == 4 ? 3 : 1 + variant % 3);
     const auto plan = compile(
         random.graph,
         {.fuse = variant != 1, .reuse_memory = variant != 2, .fast_kernels = variant != 3, .check = true});
-    const std::vector<Literal> got = run(*plan, random.inputs);
+    const std::vector<Literal> got = run(*plan, random.inputs, RunContext::current());
     for (size_t i = 0; i < wanted.size(); ++i) {
       const std::string found = difference(wanted[i], got[i]);
       if (!found.empty()) return cat("variant ", variant, ", output ", i, ": ", found);
@@ -34,7 +34,8 @@ std::string check(uint64_t seed, int nodes) {
   }
   const std::string text = print_program(*random.graph);
   if (!(*parse_program(text) == *random.graph)) return cat("parses back to another graph:\n", text);
-  const std::vector<Literal> rewritten = interpret(*optimize(random.graph, {.verify = true}), random.inputs);
+  const std::vector<Literal> rewritten =
+      interpret(*optimize(random.graph, {.verify = true}), random.inputs, RunContext::current());
   for (size_t i = 0; i < wanted.size(); ++i) {
     const std::string found = difference(wanted[i], rewritten[i]);
     if (!found.empty()) return cat("passes, output ", i, ": ", found);

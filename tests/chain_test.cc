@@ -37,8 +37,8 @@ TEST(ChainSlow, AMillionNodesThroughEveryStage) {
     EXPECT_EQ(out[0].view().as<float>()[0], 1.5f * 1000001);
     for (const int i : {0, 1}) EXPECT_EQ(out[1].expanded().view().as<float>()[i], 1000001.0f);
   };
-  expect_values(run(*compile(optimize(with_gradient)), inputs));
-  expect_values(interpret(*with_gradient, inputs));
+  expect_values(run(*compile(optimize(with_gradient)), inputs, RunContext::current()));
+  expect_values(interpret(*with_gradient, inputs, RunContext::current()));
   EXPECT_TRUE(*parse_program(print_program(*with_gradient)) == *with_gradient);
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   // Sanitizers keep a multiple of what is allocated.

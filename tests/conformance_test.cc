@@ -96,10 +96,10 @@ std::string compare(const Literal& actual, const Literal& expected, const Bound&
 enum class Machine : uint8_t { kInterpreter, kExecutor, kUnfoldedExecutor };
 
 std::vector<Literal> outputs_of(const std::shared_ptr<const Graph>& graph, Machine machine) {
-  if (machine == Machine::kInterpreter) return interpret(*graph, {});
+  if (machine == Machine::kInterpreter) return interpret(*graph, {}, RunContext::current());
   PassOptions options;
   if (machine == Machine::kUnfoldedExecutor) options.off = {"fold", "simplify", "cse"};
-  return run(*compile(optimize(graph, options)), std::span<const Literal>());
+  return run(*compile(optimize(graph, options)), std::span<const Literal>(), RunContext::current());
 }
 
 std::string run(const fs::path& program, Machine machine) {

@@ -70,8 +70,8 @@ TEST(Exports, OnnxModelsReadBackGiveTheSameValues) {
         if (input.kind == InputKind::kVariable) inputs.push_back(program.variables.at(input.name));
       }
       std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
-      EXPECT_LT(difference(interpret(*program.graph, inputs)[0],
-                           interpret(*pass.graph(batch), pass.inputs(batch))[0]),
+      EXPECT_LT(difference(interpret(*program.graph, inputs, RunContext::current())[0],
+                           interpret(*pass.graph(batch), pass.inputs(batch), RunContext::current())[0]),
                 1e-5)
           << pass.name << " at the batch size " << batch;
     }
@@ -87,7 +87,7 @@ TEST(ExportsSlow, OnnxruntimeGivesTheSameValues) {
     for (const int64_t batch : kBatches) {
       write_arrays(folder, cat(pass.name, ".", batch, ".in"), pass.arguments(batch));
       write_arrays(folder, cat(pass.name, ".", batch, ".out"),
-                   interpret(*pass.graph(batch), pass.inputs(batch)));
+                   interpret(*pass.graph(batch), pass.inputs(batch), RunContext::current()));
     }
   }
   EXPECT_EQ(std::system(cat(python, " tests/peers/ort_runs.py ", folder.string()).c_str()), 0);
@@ -114,7 +114,7 @@ TEST(ExportsSlow, OnnxOperatorsMeanWhatTheirCasesSay) {
     };
     try {
       const OnnxProgram program = parse_onnx(std::as_bytes(std::span(model.data(), model.size())));
-      const auto got = interpret(*program.graph, arrays("in")), wanted = arrays("out");
+      const auto got = interpret(*program.graph, arrays("in"), RunContext::current()), wanted = arrays("out");
       ASSERT_EQ(got.size(), wanted.size()) << stem;
       for (size_t i = 0; i < got.size(); ++i) EXPECT_LT(difference(got[i], wanted[i]), 1e-3) << stem;
       ++right;
@@ -136,7 +136,7 @@ TEST(ExportsSlow, JaxGivesTheSameValues) {
   constexpr int64_t kBatch = 7;
   for (const ForwardPass& pass : forward_passes()) {
     const auto graph = pass.graph(kBatch);
-    const auto outputs = interpret(*graph, pass.inputs(kBatch));
+    const auto outputs = interpret(*graph, pass.inputs(kBatch), RunContext::current());
     const auto bound = bind_variables(*graph, pass.variables);
     std::ofstream(folder / (pass.name + "_arguments.mlir")) << stablehlo_text(*graph);
     write_arrays(folder, pass.name + "_arguments.in", pass.inputs(kBatch));

@@ -34,7 +34,7 @@ Literal constant_of(const std::string& dense, const std::string& type) {
   return interpret(
       *parse_program(cat("func.func @main() -> ", type, " {\n%0 = \"stablehlo.constant\"() {value = ", dense,
                          " : ", type, "} : () -> ", type, "\n\"func.return\"(%0) : (", type, ") -> ()\n}\n")),
-      {})[0];
+      {}, RunContext::current())[0];
 }
 
 std::vector<std::smatch> matches(const std::string& text, const std::string& pattern) {

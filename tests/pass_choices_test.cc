@@ -64,7 +64,7 @@ TEST(PassChoices, RandomGraphsGiveTheInterpretersBitsInTheExecutor) {
   const size_t passes = all_passes().size();
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const RandomGraph random(1000 + seed);
-    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs, RunContext::current());
     for (const Choice& choice : choices()) {
       PassOptions options{.verify = true};
       for (size_t i = 0; i < passes; ++i) {
@@ -73,7 +73,7 @@ TEST(PassChoices, RandomGraphsGiveTheInterpretersBitsInTheExecutor) {
       const auto on = [&](size_t i) { return !(choice.off >> (passes + i) & 1); };
       const auto plan = compile(optimize(random.graph, options),
                                 {.fuse = on(0), .reuse_memory = on(1), .fast_kernels = on(2), .check = true});
-      const std::vector<Literal> got = run(*plan, random.inputs);
+      const std::vector<Literal> got = run(*plan, random.inputs, RunContext::current());
       for (size_t i = 0; i < wanted.size(); ++i)
         ASSERT_EQ(difference(wanted[i], got[i]), "")
             << "seed " << seed << ", " << choice.text << ", output " << i;

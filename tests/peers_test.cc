@@ -40,7 +40,7 @@ TEST(PeersSlow, OurTrainingStepsRunInJax) {
     std::ofstream(folder / (step.name + ".mlir")) << print_program(*inline_composites(*step.graph));
     for (size_t i = 0; i < step.inputs.size(); ++i)
       write_npy((folder / cat(step.name, ".in", i, ".npy")).string(), step.inputs[i]);
-    const auto outputs = interpret(*step.graph, step.inputs);
+    const auto outputs = interpret(*step.graph, step.inputs, RunContext::current());
     for (size_t i = 0; i < outputs.size(); ++i)
       write_npy((folder / cat(step.name, ".out", i, ".npy")).string(), outputs[i].expanded());
     EXPECT_EQ(

@@ -27,7 +27,8 @@ void compile_steps(const pjrt::TestCompiler& wanted) {
   pjrt::on_all_cores(steps.size(), [&](size_t i) {
     const auto begin = std::chrono::steady_clock::now();
     try {
-      results[i].compiled = compiler.compile(*steps[i].graph, pjrt::updates_in_place(*steps[i].graph));
+      const std::vector<Alias> updates = pjrt::updates_in_place(*steps[i].graph);
+      results[i].compiled = compiler.compile(*steps[i].graph, {.aliases = updates});
     } catch (const Error& error) {
       results[i].problem = error.what();
     }
@@ -72,7 +73,7 @@ void compile_for_four(const pjrt::TestCompiler& wanted) {
   EXPECT_NE(text.find("stablehlo.all_reduce"), std::string::npos);
   const std::vector<Alias> updates = pjrt::updates_in_place(*step);
   ASSERT_GT(updates.size(), 10u);
-  const pjrt::Compiled compiled = wanted.open().compile(*step, updates, 4);
+  const pjrt::Compiled compiled = wanted.open().compile(*step, {.aliases = updates}, 4);
   size_t donated = 0;
   for (const Alias& alias : updates) donated += step->type(step->inputs()[alias.input].value).bytes();
   EXPECT_GE(static_cast<double>(compiled.aliases), 0.99 * static_cast<double>(donated));

@@ -90,10 +90,11 @@ void expect_same_read_back(TableModel& table) {
     std::vector<Literal> inputs;
     for (const GraphInput& input : program.graph->inputs())
       inputs.push_back(input.kind == InputKind::kVariable ? program.variables.at(input.name) : x);
-    expect_near(interpret(*program.graph, inputs)[0], wanted, kTolerance, cat("ONNX of ", batch, " rows"));
+    expect_near(interpret(*program.graph, inputs, RunContext::current())[0], wanted, kTolerance,
+                cat("ONNX of ", batch, " rows"));
     const std::string module = table.exported("stablehlo", "net.mlir", {"--batch", std::to_string(batch)});
-    expect_near(interpret(*parse_program(module), std::span(&x, 1))[0], wanted, kTolerance,
-                cat("StableHLO of ", batch, " rows"));
+    expect_near(interpret(*parse_program(module), std::span(&x, 1), RunContext::current())[0], wanted,
+                kTolerance, cat("StableHLO of ", batch, " rows"));
   }
 }
 

@@ -36,8 +36,9 @@ double distance(const Literal& got, const Literal& expected) {
 
 TEST(TrainSteps, TheExecutorFollowsTheInterpreter) {
   for (const StepProgram& step : train_steps()) {
-    const auto expected = interpret(*step.graph, step.inputs);
-    const auto got = run(*compile(optimize(step.graph, {.verify = true}), {.check = true}), step.inputs);
+    const auto expected = interpret(*step.graph, step.inputs, RunContext::current());
+    const auto got = run(*compile(optimize(step.graph, {.verify = true}), {.check = true}), step.inputs,
+                         RunContext::current());
     ASSERT_EQ(got.size(), expected.size());
     for (size_t i = 0; i < got.size(); ++i) {
       EXPECT_LT(distance(got[i], expected[i]), step.tolerance)
@@ -51,13 +52,13 @@ TEST(TrainSteps, TheExecutorFollowsTheInterpreter) {
 void expect_same_bits_on_threads(const StepProgram& step, bool smallest_chunks, bool shared) {
   const int before = thread_pool().threads();
   thread_pool().set_threads(1);
-  const auto expected = run(*compile(optimize(step.graph)), step.inputs);
+  const auto expected = run(*compile(optimize(step.graph)), step.inputs, RunContext::current());
   const SmallestChunks chunks(smallest_chunks);
   const auto plan = compile(optimize(step.graph));
   for (const int threads : {1, 2, 3}) {
     thread_pool().set_threads(threads);
     const auto once = [&] {
-      const auto out = run(*plan, step.inputs);
+      const auto out = run(*plan, step.inputs, RunContext::current());
       for (size_t i = 0; i < out.size(); ++i)
         ASSERT_TRUE(out[i] == expected[i]) << step.name << ", " << threads << " threads, output " << i;
     };
@@ -81,7 +82,7 @@ TEST(TrainSteps, ThreadsDoNotChangeABitOfALargeStep) {
 
 TEST(TrainSteps, EveryChoiceOfPassesGivesTheSameBitsInTheInterpreter) {
   for (const StepProgram& step : train_steps()) {
-    const auto expected = interpret(*step.graph, step.inputs);
+    const auto expected = interpret(*step.graph, step.inputs, RunContext::current());
     const auto passes = all_passes();
     std::vector<std::vector<std::string>> choices{{}, {}};
     for (const Pass* pass : passes) {
@@ -100,7 +101,8 @@ TEST(TrainSteps, EveryChoiceOfPassesGivesTheSameBitsInTheInterpreter) {
       }
     }
     for (const auto& off : choices) {
-      const auto out = interpret(*optimize(step.graph, {.off = off, .verify = true}), step.inputs);
+      const auto out =
+          interpret(*optimize(step.graph, {.off = off, .verify = true}), step.inputs, RunContext::current());
       for (size_t i = 0; i < out.size(); ++i)
         EXPECT_TRUE(out[i] == expected[i]) << step.name << ", output " << i;
     }
@@ -113,7 +115,8 @@ TEST(TrainSteps, TextParsesBackToEqualGraphsAndValues) {
     const auto parsed = parse_program(text);
     EXPECT_TRUE(*parsed == *step.graph) << step.name;
     EXPECT_EQ(print_program(*parsed), text) << step.name;
-    const auto expected = interpret(*step.graph, step.inputs), got = interpret(*parsed, step.inputs);
+    const auto expected = interpret(*step.graph, step.inputs, RunContext::current()),
+               got = interpret(*parsed, step.inputs, RunContext::current());
     for (size_t i = 0; i < got.size(); ++i)
       EXPECT_TRUE(got[i] == expected[i]) << step.name << ", output " << i;
   }

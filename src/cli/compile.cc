@@ -141,7 +141,7 @@ void compile_plan(CompileFlags flags) {
                               ", so it was not compiled\ndoes not fit in ", fixed(gib, 2), " GiB\n"));
     throw Exit{1};
   }
-  const pjrt::Compiled compiled = compiler.compile(*step, updates, devices);
+  const pjrt::Compiled compiled = compiler.compile(*step, {.aliases = updates}, devices);
   size_t donated = 0;
   for (const Alias& alias : updates) donated += step->type(step->inputs()[alias.input].value).bytes();
   const bool fits = memory == 0 || compiled.in_all() <= memory;

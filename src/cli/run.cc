@@ -90,20 +90,22 @@ nlohmann::ordered_json record(const std::string& name, const Literal& value) {
 std::vector<Literal> run_on_device(const RunOptions& options, const Graph& graph,
                                    const std::vector<Literal>& inputs) {
   const OnDevice scope(options.device);
-  Device* const device = RunContext::current().device;
+  const RunContext& context = RunContext::current();
+  Device* const device = context.device;
   const auto program = device->compile(graph);
   std::vector<RemoteArrayPtr> arguments;
   for (const Literal& input : inputs) arguments.push_back(device->upload(input));
   std::vector<Literal> outputs;
-  for (const RemoteArrayPtr& result : program->run(arguments, {})) outputs.push_back(result->download());
+  for (const RemoteArrayPtr& result : program->run(arguments, {}, context))
+    outputs.push_back(result->download());
   return outputs;
 }
 
 std::vector<Literal> outputs_where_asked(const RunOptions& options, const std::shared_ptr<const Graph>& graph,
                                          const std::vector<Literal>& inputs) {
-  if (options.reference) return interpret(*graph, inputs);
+  if (options.reference) return interpret(*graph, inputs, RunContext::current());
   if (!options.device.is_cpu()) return run_on_device(options, *graph, inputs);
-  return espalier::run(*compile(optimize(graph)), inputs);
+  return espalier::run(*compile(optimize(graph)), inputs, RunContext::current());
 }
 
 void run(const RunOptions& options) {

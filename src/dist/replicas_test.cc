@@ -55,7 +55,7 @@ class DevicesToCount final : public Device {
   DeviceMemory memory() const override { return {}; }
   size_t replicas() const override { return replicas_; }
   RemoteArrayPtr upload(const Literal&) override { throw InternalError("nothing is brought there"); }
-  std::shared_ptr<const DeviceProgram> compile(const Graph&, std::span<const Alias>) override {
+  std::shared_ptr<const DeviceProgram> compile(const Graph&, const ProgramOptions&) override {
     throw InternalError("nothing is compiled there");
   }
 

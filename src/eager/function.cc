@@ -32,6 +32,19 @@ struct Part {
   std::vector<std::string> collectives;
 };
 
+// What a compilation follows, besides the graph.
+struct CompiledFor {
+  explicit CompiledFor(const RunContext& run) : device(run.device), world(run.world) {
+    if (!device) return;
+    precision = matmul_precision();
+    rank = run.rank;
+  }
+  const Device* device;
+  int world, rank = 0;
+  MatmulPrecision precision = MatmulPrecision::kHighest;
+  bool operator==(const CompiledFor&) const = default;
+};
+
 // What is compiled of it is made when it is first asked for, outside of the function's lock: a compilation
 // may take minutes, and calls of other programs do not wait for it.
 struct Plan {
@@ -40,26 +53,20 @@ struct Plan {
   uint64_t context = 0;
   TracedGraph program;         // before passes
   std::vector<Alias> aliases;  // of the program, for devices
-  MadeOnce<Executable> executable;
 
-  struct OnDevice {
-    explicit OnDevice(const RunContext& run) : device(run.device), rank(run.rank), world(run.world) {}
-    const Device* const device;
-    const MatmulPrecision precision = matmul_precision();
-    const int rank, world;
-    MadeOnce<DeviceProgram> program;
-
-    bool is_of(const RunContext& run) const {
-      return device == run.device && precision == matmul_precision() && rank == run.rank &&
-             world == run.world;
-    }
+  struct Compiled {
+    explicit Compiled(const CompiledFor& key) : key(key) {}
+    const CompiledFor key;
+    MadeOnce<Executable> here;
+    MadeOnce<DeviceProgram> there;
   };
   // Behind the function's lock, as what follows.
-  std::list<OnDevice> on_devices;                      // that have called it
+  std::list<Compiled> compiled;                        // of what has called it
   std::vector<std::shared_ptr<MadeOnce<Part>>> parts;  // of so many replicas as called it last
-  bool checked = false;                                // that the function captures nothing that changes
-  bool updates_are_equal = false;                      // on all replicas: checked once
-  std::vector<std::weak_ptr<const Plan>> alike;        // make the same updates of other numbers of rows
+  int world_of_parts = 0;
+  bool checked = false;                          // that the function captures nothing that changes
+  bool updates_are_equal = false;                // on all replicas: checked once
+  std::vector<std::weak_ptr<const Plan>> alike;  // make the same updates of other numbers of rows
 
   void check_updates() {
     if (updates_are_equal) return;
@@ -112,10 +119,10 @@ struct RunLists {
 // What one call needs at a time: the plan it ran last, and its lists.
 struct CallState {
   std::shared_ptr<Plan> plan;
-  bool settled = false;                          // only the arguments may still ask for another plan
-  std::shared_ptr<const Executable> executable;  // the plan's, where it was asked for
-  const Plan::OnDevice* place = nullptr;         // of the plan, where it ran last
-  std::shared_ptr<const DeviceProgram> there;    // its program
+  bool settled = false;                        // only the arguments may still ask for another plan
+  const Plan::Compiled* compiled = nullptr;    // of the plan, where it ran last
+  std::shared_ptr<const Executable> here;      // what was compiled: this,
+  std::shared_ptr<const DeviceProgram> there;  // or that
   RunLists lists;
 };
 
@@ -235,8 +242,9 @@ class UpdateTurn {
 // Variables stay where they were computed; one that nobody else holds gives its memory to its update. A
 // program that is refused has changed nothing.
 std::vector<Tensor> replay_there(const TracedGraph& program, std::span<const Alias> aliases,
-                                 const DeviceProgram& executable, Device& device, RunLists& call,
+                                 const DeviceProgram& executable, const RunContext& context, RunLists& call,
                                  std::span<const Tensor> arguments) {
+  Device& device = *context.device;
   std::vector<RemoteArrayPtr> inputs;
   inputs.reserve(arguments.size() + program.variables.size());
   call.uploaded.resize(arguments.size());
@@ -256,7 +264,7 @@ std::vector<Tensor> replay_there(const TracedGraph& program, std::span<const Ali
       donated[alias.input] = sole_owner(program.variables[alias.input - arguments.size()]->value);
     for (const VariablePtr& variable : program.variables) inputs.push_back(variable->value.node()->remote());
   });
-  const std::vector<RemoteArrayPtr> outputs = executable.run(inputs, donated);
+  const std::vector<RemoteArrayPtr> outputs = executable.run(inputs, donated, context);
   std::vector<Tensor> results;
   for (size_t i = 0; i < program.results; ++i) results.push_back(make_remote(outputs[i]));
   for (size_t i = 0; i < program.updated.size(); ++i)
@@ -265,10 +273,10 @@ std::vector<Tensor> replay_there(const TracedGraph& program, std::span<const Ali
 }
 
 std::vector<Tensor> replay_on_device(const TracedGraph& program, std::span<const Alias> aliases,
-                                     const DeviceProgram& executable, Device& device, RunLists& call,
-                                     std::span<const Tensor> arguments) {
+                                     const DeviceProgram& executable, const RunContext& context,
+                                     RunLists& call, std::span<const Tensor> arguments) {
   try {
-    return replay_there(program, aliases, executable, device, call, arguments);
+    return replay_there(program, aliases, executable, context, call, arguments);
   } catch (DeviceError& error) {
     if (error.rule() == "device.memory") error.add(largest_arrays(program, arguments));
     throw;
@@ -359,35 +367,42 @@ struct TracedFunction::Impl {
     return tracer(types, again, after);
   }
 
-  // Gives `call` the program of its plan for the context's device.
+  // Gives `call` the program of its plan for the context.
   void find_program(CallState& call, const RunContext& context) {
-    if (call.there && call.place->is_of(context)) return;
+    const CompiledFor key(context);
+    if (call.compiled && call.compiled->key == key) return;
     Plan& plan = *call.plan;
-    Device& device = *context.device;
-    Plan::OnDevice* place = nullptr;
+    Plan::Compiled* compiled = nullptr;
     {
       const std::lock_guard lock(mutex);
-      const auto it = std::ranges::find_if(plan.on_devices,
-                                           [&](const Plan::OnDevice& known) { return known.is_of(context); });
-      place = it != plan.on_devices.end() ? &*it : &plan.on_devices.emplace_back(context);
+      const auto it = std::ranges::find(plan.compiled, key, &Plan::Compiled::key);
+      compiled = it != plan.compiled.end() ? &*it : &plan.compiled.emplace_back(key);
     }
-    call.there = place->program.get([&] {
-      const auto graph = optimize(plan.program.graph);
-      // Devices of several processes that run one program meet in it.
-      const bool staged =
-          context.communicator && context.world > 1 && device.world() == 1 && meets_processes(*graph);
-      return staged ? compile_in_stages(*graph, plan.aliases, device, context.rank)
-                    : device.compile(*graph, plan.aliases);
-    });
-    call.place = place;
+    if (context.device) {
+      call.there = compiled->there.get([&] {
+        Device& device = *context.device;
+        const auto graph = optimize(plan.program.graph);
+        const ProgramOptions options{.aliases = plan.aliases, .precision = key.precision};
+        // Devices of several processes that run one program meet in it.
+        const bool staged =
+            context.communicator && context.world > 1 && device.world() == 1 && meets_processes(*graph);
+        return staged ? compile_in_stages(*graph, options, device, context) : device.compile(*graph, options);
+      });
+    } else {
+      const RankStage::During tracing(Stage::kTrace);
+      call.here =
+          compiled->here.get([&] { return compile(optimize(plan.program.graph), {.world = context.world}); });
+    }
+    call.compiled = compiled;
   }
 
   // The plan's part for one of so many replicas.
-  std::shared_ptr<const Part> part(Plan& plan, size_t replica, size_t replicas) {
+  std::shared_ptr<const Part> part(Plan& plan, size_t replica, size_t replicas, int world) {
     std::shared_ptr<MadeOnce<Part>> out;
     {
       const std::lock_guard lock(mutex);
-      if (plan.parts.size() != replicas) {
+      if (plan.parts.size() != replicas || plan.world_of_parts != world) {
+        plan.world_of_parts = world;
         plan.parts.clear();
         for (size_t i = 0; i < replicas; ++i) plan.parts.push_back(std::make_shared<MadeOnce<Part>>());
       }
@@ -406,7 +421,7 @@ struct TracedFunction::Impl {
       }
       const auto made = std::make_shared<Part>();
       made->program = with_updates(plan.program, own);
-      made->executable = compile(optimize(made->program.graph));
+      made->executable = compile(optimize(made->program.graph), {.world = world});
       made->collectives = collectives_of(*plan.program.graph);
       return made;
     });
@@ -466,23 +481,18 @@ struct TracedFunction::Impl {
   }
 
   // Gives `call` the plan for these arguments.
-  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context,
-                 bool whole = true) {
-    if (call.settled && (!whole || call.executable) && call.plan->takes(arguments, context)) return;
+  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context) {
+    if (call.settled && call.plan->takes(arguments, context)) return;
     const RankStage::During tracing(Stage::kTrace);
     Found found = known_plan(arguments, context);
     if (!found.checked) found = traced_plan(arguments, context);
     if (call.plan != found.plan) {
-      call.executable = nullptr;
-      call.place = nullptr;
+      call.compiled = nullptr;
+      call.here = nullptr;
       call.there = nullptr;
     }
     call.plan = std::move(found.plan);
     call.settled = found.checked;
-    if (whole) {
-      const auto make = [&] { return compile(optimize(call.plan->program.graph)); };
-      call.executable = call.plan->executable.get(make);
-    }
   }
 };
 
@@ -526,7 +536,7 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   std::unique_ptr<CallState> state = impl_->calls.take();
   if (!state) state = std::make_unique<CallState>();
   const RunContext& context = RunContext::current();
-  impl_->find_plan(*state, arguments, context, !context.device);
+  impl_->find_plan(*state, arguments, context);
   const Plan& plan = *state->plan;
   if (context.device && context.device->world() > 1 && !replicas_call &&
       !collectives_of(*plan.program.graph).empty())
@@ -541,10 +551,10 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
     results = call_recorded(plan.program, impl_->options.name, arguments, context.device);
   } else if (context.device) {
     impl_->find_program(*state, context);
-    results =
-        replay_on_device(plan.program, plan.aliases, *state->there, *context.device, state->lists, arguments);
+    results = replay_on_device(plan.program, plan.aliases, *state->there, context, state->lists, arguments);
   } else {
-    results = replay(plan.program, *state->executable, state->lists, arguments, context);
+    impl_->find_program(*state, context);
+    results = replay(plan.program, *state->here, state->lists, arguments, context);
     keep_next(plan.program, state->lists);
   }
   impl_->calls.give(std::move(state));
@@ -553,7 +563,9 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
 
 void TracedFunction::prepare(std::span<const Tensor> arguments) const {
   CallState state;
-  while (!state.settled) impl_->find_plan(state, arguments, RunContext::current());
+  const RunContext& context = RunContext::current();
+  while (!state.settled) impl_->find_plan(state, arguments, context);
+  if (!context.device) impl_->find_program(state, context);
 }
 
 std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const std::vector<Tensor>> arguments,
@@ -564,7 +576,7 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
     const RunScope scope(*contexts[0]);
     if (contexts[0]->world > 1) {
       CallState state;
-      impl_->find_plan(state, arguments[0], *contexts[0], false);
+      impl_->find_plan(state, arguments[0], *contexts[0]);
       const std::lock_guard lock(impl_->mutex);
       state.plan->check_updates();
     }
@@ -580,9 +592,10 @@ std::vector<std::vector<Tensor>> TracedFunction::call_replicas(std::span<const s
     bool waited = false;
   };
   std::vector<Replica> all(replicas);
+  const RunContext& current = RunContext::current();
   for (size_t i = 0; i < replicas; ++i) {
-    impl_->find_plan(all[i].state, arguments[i], RunContext::current(), false);
-    all[i].part = impl_->part(*all[i].state.plan, i, replicas);
+    impl_->find_plan(all[i].state, arguments[i], current);
+    all[i].part = impl_->part(*all[i].state.plan, i, replicas, contexts[i]->world);
     const std::lock_guard lock(impl_->mutex);
     for (const VariablePtr& variable : all[i].part->program.updated)
       all[i].spare.push_back(impl_->take_spare(*variable));

@@ -54,10 +54,10 @@ std::shared_ptr<const DeviceProgram> program_there(const Call& call, Device& dev
 
 }  // namespace
 
-std::vector<Tensor> execute_there(const Call& call, Device& device) {
+std::vector<Tensor> execute_there(const Call& call, Device& device, const RunContext& context) {
   const std::vector<RemoteArrayPtr> operands = operands_there(call, device);
   std::vector<Tensor> out;
-  for (RemoteArrayPtr& result : program_there(call, device)->run(operands, {}))
+  for (RemoteArrayPtr& result : program_there(call, device)->run(operands, {}, context))
     out.push_back(make_remote(std::move(result)));
   return out;
 }

@@ -12,6 +12,6 @@ namespace espalier {
 // are uploaded. Raises DeviceError[device.mix] for others and for those of another device, naming them; what
 // the device refuses has the op's name. Programs are compiled once and kept; behind the twentieth the device
 // notes that function() compiles many ops at once.
-std::vector<Tensor> execute_there(const Call& call, Device& device);
+std::vector<Tensor> execute_there(const Call& call, Device& device, const RunContext& context);
 
 }  // namespace espalier

@@ -248,8 +248,9 @@ class Exchanges {
 
 class StagedProgram final : public DeviceProgram {
  public:
-  StagedProgram(const Graph& graph, std::span<const Alias> aliases, Device& device, int rank)
+  StagedProgram(const Graph& graph, const ProgramOptions& options, Device& device, const RunContext& context)
       : device_(device) {
+    const int rank = context.rank;
     for (const Node& node : graph.nodes()) check_regions(graph, node);
     for (const GraphInput& input : graph.inputs()) inputs_.push_back(input.value);
     for (const GraphOutput& output : graph.outputs()) outputs_.push_back(output.value);
@@ -258,7 +259,7 @@ class StagedProgram final : public DeviceProgram {
       Piece& part = cut.stages[i];
       std::vector<Alias> own;
       if (i + 1 == cut.stages.size()) {
-        for (const Alias& alias : aliases) {
+        for (const Alias& alias : options.aliases) {
           const auto input = std::ranges::find(part.inputs, inputs_[alias.input]);
           const auto output = std::ranges::find(part.outputs, outputs_[alias.output]);
           if (input == part.inputs.end() || output == part.outputs.end()) continue;
@@ -271,26 +272,28 @@ class StagedProgram final : public DeviceProgram {
       // The last one may have nothing left to do.
       std::shared_ptr<const DeviceProgram> program;
       if (!part.outputs.empty())
-        program = device.compile(*optimize(graph_of(graph, part, cat(graph.name(), "/", i), rank)), own);
+        program = device.compile(*optimize(graph_of(graph, part, cat(graph.name(), "/", i), rank)),
+                                 {.aliases = own, .precision = options.precision});
       stages_.push_back({std::move(program), std::move(part.inputs), std::move(part.outputs)});
       if (i + 1 == cut.stages.size()) last_ = std::move(own);
     }
     for (size_t i = 0; i < cut.exchanges.size(); ++i) {
       Piece& part = cut.exchanges[i];
-      exchanges_.push_back(
-          {espalier::compile(graph_of(graph, part, cat(graph.name(), "/exchange ", i), rank)),
-           std::move(part.inputs), std::move(part.outputs), cut.behind[i]});
+      exchanges_.push_back({espalier::compile(graph_of(graph, part, cat(graph.name(), "/exchange ", i), rank),
+                                              {.world = context.world}),
+                            std::move(part.inputs), std::move(part.outputs), cut.behind[i]});
     }
   }
 
-  Arrays run(std::span<const RemoteArrayPtr> inputs, std::span<const char> donated) const override {
+  Arrays run(std::span<const RemoteArrayPtr> inputs, std::span<const char> donated,
+             const RunContext& context) const override {
     std::map<ValueId, RemoteArrayPtr> values;
     std::set<ValueId> given;
     for (size_t i = 0; i < inputs.size(); ++i) {
       values[inputs_[i]] = inputs[i];
       if (!donated.empty() && donated[i]) given.insert(inputs_[i]);
     }
-    Exchanges exchanges(exchanges_, device_, RunContext::current());
+    Exchanges exchanges(exchanges_, device_, context);
     size_t begun = 0;
     std::vector<char> had(exchanges_.size(), false);
     const auto of = [&](const std::vector<ValueId>& wanted) {
@@ -321,7 +324,7 @@ class StagedProgram final : public DeviceProgram {
         for (const Alias& alias : last_) kept[alias.input] = given.contains(stage.inputs[alias.input]);
       }
       if (!stage.program) continue;
-      const Arrays results = stage.program->run(arrays, kept);
+      const Arrays results = stage.program->run(arrays, kept, context);
       for (size_t k = 0; k < results.size(); ++k) values[stage.outputs[k]] = results[k];
     }
     return of(outputs_);
@@ -345,9 +348,9 @@ bool meets_processes(const Graph& graph) {
   });
 }
 
-std::shared_ptr<const DeviceProgram> compile_in_stages(const Graph& graph, std::span<const Alias> aliases,
-                                                       Device& device, int rank) {
-  return std::make_shared<StagedProgram>(graph, aliases, device, rank);
+std::shared_ptr<const DeviceProgram> compile_in_stages(const Graph& graph, const ProgramOptions& options,
+                                                       Device& device, const RunContext& context) {
+  return std::make_shared<StagedProgram>(graph, options, device, context);
 }
 
 }  // namespace espalier

@@ -149,7 +149,7 @@ TEST(Rewrites, GradientsAreThoseOfTheTape) {
                                                 : mean_of.read();
     inputs.push_back(value.node()->dense());
   }
-  const std::vector<Literal> found = run(*compile(optimize(graph)), inputs);
+  const std::vector<Literal> found = run(*compile(optimize(graph)), inputs, RunContext::current());
   for (size_t i = 0; i < 2; ++i) {
     const std::vector<float> values = make_concrete(found[i + 1]).to_vector<float>();
     EXPECT_EQ(values, wanted[i].to_vector<float>()) << i;

@@ -115,7 +115,7 @@ TEST(OnnxFunctions, KeepTheirBoundsWhenReadBack) {
     const auto [a, b] = points(dtype, false);
     const std::string bytes = onnx_bytes(*graph_of_functions(a.type()), {});
     const OnnxProgram program = parse_onnx(std::as_bytes(std::span(bytes)));
-    expect_bounds(interpret(*program.graph, {{a, b}}), a, b, cat(dtype), false);
+    expect_bounds(interpret(*program.graph, {{a, b}}, RunContext::current()), a, b, cat(dtype), false);
   }
 }
 

@@ -189,7 +189,8 @@ TEST(Onnx, PyTorchsModelsGivePyTorchsValues) {
       inputs.push_back(input.kind == InputKind::kArgument ? read_npy(stem + ".in.npy")
                                                           : torch.variables.at(input.name));
     }
-    const Literal y = interpret(*torch.graph, inputs)[0].expanded(), wanted = read_npy(stem + ".out.npy");
+    const Literal y = interpret(*torch.graph, inputs, RunContext::current())[0].expanded(),
+                  wanted = read_npy(stem + ".out.npy");
     ASSERT_EQ(y.type(), wanted.type()) << name;
     for (int64_t i = 0; i < y.type().elements(); ++i) {
       const float expected = wanted.view().as<float>()[i];
@@ -230,7 +231,7 @@ TEST(Onnx, TensorsAreReadFromTheFieldsOfTheirTypes) {
   const auto value_of = [](const std::string& tensor) {
     const OnnxProgram program = onnx_parse(identity_of(tensor));
     if (!program.variables.empty()) return program.variables.at("t");
-    return interpret(*program.graph, {})[0];
+    return interpret(*program.graph, {}, RunContext::current())[0];
   };
   EXPECT_EQ(value_of(tensor(6, 5, {1, -2})), Literal::of<int32_t>({1, -2}));
   EXPECT_EQ(value_of(tensor(7, 7, {1, -2})), Literal::of<int64_t>({1, -2}));
@@ -315,7 +316,8 @@ TEST(Onnx, SlicesWithNegativeStepsBeginAtTheFirstElementAtLeast) {
     std::vector<float> numbers(static_cast<size_t>(size));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
     const Literal x = Literal::copy({DType::kF32, {size}}, numbers.data());
-    const Literal y = interpret(*onnx_parse(model_bytes(model)).graph, std::vector{x})[0];
+    const Literal y =
+        interpret(*onnx_parse(model_bytes(model)).graph, std::vector{x}, RunContext::current())[0];
     const auto* first = static_cast<const float*>(y.raw());
     return std::vector<float>(first, first + y.type().elements());
   };
@@ -344,8 +346,8 @@ TEST(Onnx, PowOfIntegersTakesFractions) {
   Model model = model_of({{.op = "Constant", .outputs = {"e"}, .attributes = {{"value_float", 0.5f}}},
                           {.op = "Pow", .inputs = {"x", "e"}, .outputs = {"y"}}});
   model.inputs = {{"x", DType::kI32, std::vector<onnx::Dimension>{{2, ""}}}};
-  const Literal y =
-      interpret(*onnx_parse(model_bytes(model)).graph, std::vector{Literal::of<int32_t>({9, 10})})[0];
+  const Literal y = interpret(*onnx_parse(model_bytes(model)).graph,
+                              std::vector{Literal::of<int32_t>({9, 10})}, RunContext::current())[0];
   EXPECT_EQ(y, Literal::of<int32_t>({3, 3}));
 }
 
@@ -353,7 +355,8 @@ TEST(Onnx, NormsWhoseSquaresOverflowAreRead) {
   const Model model = model_of(
       {{.op = "ReduceL2", .inputs = {"x"}, .outputs = {"y"}, .attributes = {{"keepdims", int64_t{0}}}}});
   const Literal x = Literal::copy({DType::kF32, {2, 3}}, std::vector<float>{3e30f, 0, 0, 0, 4e30f, 0}.data());
-  const Literal y = interpret(*onnx_parse(model_bytes(model)).graph, std::vector{x})[0];
+  const Literal y =
+      interpret(*onnx_parse(model_bytes(model)).graph, std::vector{x}, RunContext::current())[0];
   EXPECT_FLOAT_EQ(*static_cast<const float*>(y.raw()), 5e30f);
 }
 

@@ -19,7 +19,8 @@ TEST(Grad, ProductRuleOnAGraph) {
   const auto with_gradients = add_gradients(*graph, 0, sources);
   with_gradients->verify();
   const auto out =
-      interpret(*with_gradients, std::vector<Literal>{Literal::of({0.0f, 1.0f}), Literal::of({3.0f, 5.0f})});
+      interpret(*with_gradients, std::vector<Literal>{Literal::of({0.0f, 1.0f}), Literal::of({3.0f, 5.0f})},
+                RunContext::current());
   ASSERT_EQ(out.size(), 3u);
   EXPECT_FLOAT_EQ(out[0].view().as<float>()[0], 1 + 5 + std::exp(1.0f));
   EXPECT_FLOAT_EQ(out[1].expanded().view().as<float>()[0], 3 + 1);

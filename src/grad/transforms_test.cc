@@ -40,7 +40,8 @@ Tensors traced(const TensorFunction& f, const Tensors& inputs) {
   std::vector<Literal> literals;
   for (const Tensor& input : inputs) literals.push_back(input.node()->literal());
   Tensors out;
-  for (Literal& literal : interpret(*graph, literals)) out.push_back(make_concrete(std::move(literal)));
+  for (Literal& literal : interpret(*graph, literals, RunContext::current()))
+    out.push_back(make_concrete(std::move(literal)));
   return out;
 }
 

@@ -243,19 +243,16 @@ TEST(Grid, CompileRefusesCollectivesByNameUnlessTheWorldIsOne) {
                            return all_reduce({x}, Reducer::kSum, {.replica_groups = flat_groups({{0}, {1}})});
                          },
                          pair)}};
-  const RunContext two({.threads = 1, .world = 2});
   for (const auto& [name, graph] : refused) {
     compile(graph);
-    const RunScope scope(two);
     try {
-      compile(graph);
+      compile(graph, {.world = 2});
       ADD_FAILURE() << "not refused: " << name;
     } catch (const UnsupportedError& error) {
       EXPECT_NE(error.message().find(cat(name, " at grid_test.cc:")), std::string::npos) << error.message();
     }
   }
-  const RunScope scope(two);
-  compile(program_of([](const Tensor& x) { return all_reduce({x}); }, pair));
+  compile(program_of([](const Tensor& x) { return all_reduce({x}); }, pair), {.world = 2});
 }
 
 TEST(Grid, ReplicasHaveEquallyManyPartitions) {

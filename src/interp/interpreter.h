@@ -10,7 +10,7 @@ namespace espalier {
 // match the signature, RunError[run.failed] where a fallible op failed. Frees each intermediate after its
 // last use; thread-safe.
 std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs,
-                               const RunContext& context = RunContext::current());
+                               const RunContext& context);
 
 // inputs[replica][partition]: what one process of a grid takes, or gives.
 using GridValues = std::vector<std::vector<std::vector<Literal>>>;
@@ -22,6 +22,6 @@ using GridValues = std::vector<std::vector<std::vector<Literal>>>;
 GridValues interpret_grid(const Graph& graph, const GridValues& inputs);
 
 // One call on concrete arrays.
-std::vector<Literal> evaluate(const Call& call, const RunContext& context = RunContext::current());
+std::vector<Literal> evaluate(const Call& call, const RunContext& context);
 
 }  // namespace espalier

@@ -20,6 +20,7 @@
 namespace espalier {
 
 class Device;
+class RunContext;
 
 // An array on a device: computed, or still being computed there. Immutable, until a program is given it for
 // good.
@@ -39,12 +40,12 @@ using RemoteArrayPtr = std::shared_ptr<RemoteArray>;
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
-  // Starts it; does not wait for its end, but may for that of runs before. donated[i]: the program may take
-  // the memory of input i for its results; that array is gone then, also where the run fails later. Raises
-  // ShapeError or DTypeError[device.inputs] for an input that is not the program's, DeviceError where the
-  // device refuses; every input is as it was then.
+  // Starts it in a context; does not wait for its end, but may for that of runs before. donated[i]: the
+  // program may take the memory of input i for its results; that array is gone then, also where the run fails
+  // later. Raises ShapeError or DTypeError[device.inputs] for an input that is not the program's, DeviceError
+  // where the device refuses; every input is as it was then.
   virtual std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs,
-                                          std::span<const char> donated) const = 0;
+                                          std::span<const char> donated, const RunContext& context) const = 0;
 };
 
 // What arrays take of a device's memory, in bytes.
@@ -65,6 +66,12 @@ enum class MatmulPrecision { kHighest, kHigh, kDefault };
 // Of this process: kHighest at first. What is compiled for a device afterwards follows it.
 MatmulPrecision matmul_precision();
 void set_matmul_precision(MatmulPrecision precision);
+
+// What a compilation depends on, besides its graph and its device.
+struct ProgramOptions {
+  std::span<const Alias> aliases = {};  // of equal types; no input or output stands in two
+  MatmulPrecision precision = matmul_precision();
+};
 
 // Programs of one op each, for eager calls: those that were used last. Thread-safe.
 class SingleOps {
@@ -110,9 +117,9 @@ class Device {
   // The same with a value for each replica. REQUIRES: there are as many, of one type.
   virtual RemoteArrayPtr upload_each(std::span<const Literal> values) { return upload(values[0]); }
   // Raises UnsupportedError[device.program] for what the device does not compute as StableHLO says,
-  // DeviceError where it refuses. An alias has equal types, and no input or output stands in two.
+  // DeviceError where it refuses.
   virtual std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
-                                                       std::span<const Alias> aliases = {}) = 0;
+                                                       const ProgramOptions& options = {}) = 0;
 
   // What a person should hear of it, as that a compilation took long; who takes them shows them.
   void note(std::string text);

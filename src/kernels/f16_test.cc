@@ -139,7 +139,7 @@ void expect_tiles_of(const char* op, TileFunction TileTable::*entry, std::span<c
     for (const Literal& input : inputs) arguments.push_back(builder.argument("x", input.type()));
     builder.result("y", emit_all(*find_op(op), nullptr, arguments)[0]);
   }
-  const Literal wanted = interpret(*builder.finish(), inputs)[0];
+  const Literal wanted = interpret(*builder.finish(), inputs, RunContext::current())[0];
   const FloatEnvironment mode;
   for (const Isa isa : available_isas()) {
     // In place, on no whole number of tiles or vectors: what is behind them stays.
@@ -197,7 +197,7 @@ TEST(F16, ComparisonsAndConversionsAreTheReferenceBodys) {
     }
     const auto graph = builder.finish();
     const Node& node = graph->nodes()[0];
-    const Literal wanted = interpret(*graph, inputs)[0];
+    const Literal wanted = interpret(*graph, inputs, RunContext::current())[0];
     std::vector<DType> dtypes;
     for (const Literal& input : inputs) dtypes.push_back(input.type().dtype);
     const TileFunction tile = find_tile(*node.op, node.attributes.get(), dtypes, wanted.type().dtype);

@@ -190,7 +190,7 @@ int expect_bits(const Graph& graph, const std::vector<Literal>& inputs, bool mov
           values[i] = Literal::splat(values[i].type(), values[i].raw());
       }
     }
-    const std::vector<Literal> wanted = interpret(graph, values);
+    const std::vector<Literal> wanted = interpret(graph, values, RunContext::current());
     const std::vector<Literal> results = by_kernel(graph, values, way);
     EXPECT_EQ(results.size(), wanted.size()) << what << " has no kernel";
     for (size_t i = 0; i < results.size(); ++i) {
@@ -322,7 +322,7 @@ TEST(IndexedKernels, AddRowsInOrderOnAnyNumberOfThreads) {
         builder.result("y", scatter_add(x, at, u, axes));
       }
       const auto graph = builder.finish();
-      const Literal wanted = interpret(*graph, inputs)[0];
+      const Literal wanted = interpret(*graph, inputs, RunContext::current())[0];
       for (const int threads : {1, 2, 3}) {
         thread_pool().set_threads(threads);
         EXPECT_EQ(difference(wanted, by_kernel(*graph, inputs, Way::kApart)[0]), "")

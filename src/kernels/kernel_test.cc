@@ -79,7 +79,7 @@ TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
       inputs.push_back(random_literal(types.back(), 5 + static_cast<unsigned>(types.size()), true));
     }
     const auto graph = single(op, nullptr, types);
-    const Literal wanted = interpret(*graph, inputs)[0];
+    const Literal wanted = interpret(*graph, inputs, RunContext::current())[0];
     Buffer buffer = allocate_buffer(wanted.type().bytes());
     const auto operand = [&](size_t i) { return i < inputs.size() ? inputs[i].raw() : nullptr; };
     {
@@ -203,7 +203,8 @@ TEST(Tiles, ElementaryFunctionsHaveOneMeaning) {
     }
     const auto graph = builder.finish();
     const Node& node = graph->nodes()[0];
-    const Literal input = Literal::copy(type, x.data()), wanted = interpret(*graph, {&input, 1})[0];
+    const Literal input = Literal::copy(type, x.data()),
+                  wanted = interpret(*graph, {&input, 1}, RunContext::current())[0];
     Buffer buffer = allocate_buffer(type.bytes());
     FloatEnvironment mode;
     find_tile(*node.op, node.attributes.get(), std::vector<DType>{DType::kF32}, DType::kF32)(
@@ -237,7 +238,7 @@ void expect_adam(DType dtype) {
       inputs.push_back(Literal::copy({DType::kI64, {}}, &step));
       inputs.push_back(Literal::copy(scalar, &scale));
       inputs.push_back(Literal::copy({DType::kBool, {}}, &apply));
-      const auto wanted = interpret(*graph, inputs), got = run_kernel(*graph, inputs);
+      const auto wanted = interpret(*graph, inputs, RunContext::current()), got = run_kernel(*graph, inputs);
       ASSERT_EQ(got.size(), 3u);
       for (size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(wanted[i], got[i]), "");
     }
@@ -299,7 +300,7 @@ void expect_rows(DType dtype) {
           const auto graph = single(*find_op(op), attributes, types);
           const auto got = run_kernel(*graph, inputs);
           ASSERT_EQ(got.size(), 1u) << op << " " << what;
-          const Literal wanted = interpret(*graph, inputs)[0];
+          const Literal wanted = interpret(*graph, inputs, RunContext::current())[0];
           if (is_float(wanted.type().dtype)) return expect_near(wanted, got[0], cat(op, " ", what));
           EXPECT_EQ(difference(wanted, got[0]), "") << op << " " << what;
         };
@@ -393,7 +394,8 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
       ASSERT_EQ(got.size(), 1u) << round;
       ++taken;
       const auto exact_graph = graph_of(DType::kF64);
-      const Literal exact = interpret(*exact_graph, wide)[0], scale = interpret(*exact_graph, sizes)[0];
+      const Literal exact = interpret(*exact_graph, wide, RunContext::current())[0],
+                    scale = interpret(*exact_graph, sizes, RunContext::current())[0];
       const int64_t depth = TensorType{DType::kF32, kernel}.elements() / kernel[d.kernel_output_feature];
       for (int64_t n = 0; n < exact.type().elements(); ++n) {
         const double rounding = dtype == DType::kBF16  ? 0x1.02p-8 * std::fabs(at(exact, n))
@@ -429,7 +431,8 @@ TEST(Kernels, MovementIsExact) {
     const auto got = run_kernel(*graph, inputs);
     if (got.empty()) return;
     ++taken;
-    EXPECT_EQ(difference(interpret(*graph, inputs)[0], got[0]), "") << type.shape.size();
+    EXPECT_EQ(difference(interpret(*graph, inputs, RunContext::current())[0], got[0]), "")
+        << type.shape.size();
   };
   Dims order{0, 1, 2, 3};
   do {

@@ -83,7 +83,7 @@ std::vector<Case> cases(DType dtype) {
       out.push_back({gradient.finish(), {x, g, scalar(dtype, round % 3 ? 0.0 : 0.3)}, {}, true, what});
     }
   }
-  for (Case& c : out) c.wanted = interpret(*c.graph, c.inputs)[0];
+  for (Case& c : out) c.wanted = interpret(*c.graph, c.inputs, RunContext::current())[0];
   return out;
 }
 

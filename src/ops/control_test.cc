@@ -355,7 +355,8 @@ TEST(Control, NestingIsBounded) {
   const auto deeper = [f](std::span<const Tensor> v) { return call(f, {v.begin(), v.end()}); };
   EXPECT_EQ(error_of<UnsupportedError>([&] { call(deeper, {x}); }).rule(), "graph.depth");
   const std::vector<Literal> inputs{Literal::splat({DType::kF32, {}}, 2.0)};
-  EXPECT_EQ(load_scalar(DType::kF32, interpret(*builder.finish(), inputs)[0].raw()), 4);
+  EXPECT_EQ(load_scalar(DType::kF32, interpret(*builder.finish(), inputs, RunContext::current())[0].raw()),
+            4);
 }
 
 }  // namespace

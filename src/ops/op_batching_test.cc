@@ -32,7 +32,8 @@ void check_subset(const OpDef& op, const std::vector<TapeEntry>& calls, unsigned
     for (size_t i = 0; i < count; ++i) {
       if (subset >> i & 1) inputs[i] = call.inputs[i];
     }
-    const std::vector<Literal> results = evaluate({op, calls[0].attributes, inputs, calls[0].regions});
+    const std::vector<Literal> results =
+        evaluate({op, calls[0].attributes, inputs, calls[0].regions}, RunContext::current());
     for (size_t k = 0; k < results.size(); ++k) singles[k].push_back(make_concrete(results[k]));
   }
   std::vector<Tensor> inputs;

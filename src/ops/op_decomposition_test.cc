@@ -82,7 +82,7 @@ void check_decomposition(const OpDef& op, const OpCase& c, DType dtype) {
   expect_ends_in_primitives(*graph, open);
   std::vector<Literal> inputs;
   for (const Tensor& input : call.inputs) inputs.push_back(input.node()->literal());
-  const std::vector<Literal> results = interpret(*graph, inputs);
+  const std::vector<Literal> results = interpret(*graph, inputs, RunContext::current());
   ASSERT_EQ(results.size(), call.outputs.size());
   for (size_t i = 0; i < results.size(); ++i)
     expect_close(make_concrete(results[i]), to_array(call.outputs[i]), c.decomposition,

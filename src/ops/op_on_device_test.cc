@@ -75,7 +75,7 @@ void run_on_device(Device& device, const DeviceProgram& program, std::span<const
   std::vector<RemoteArrayPtr> arguments;
   for (const DeviceCase& c : cases)
     for (const Tensor& input : c.inputs) arguments.push_back(device.upload(input.node()->literal()));
-  const std::vector<RemoteArrayPtr> results = program.run(arguments, {});
+  const std::vector<RemoteArrayPtr> results = program.run(arguments, {}, RunContext::current());
   size_t next = 0;
   for (const DeviceCase& c : cases) {
     for (size_t i = 0; i < c.expected.size(); ++i) {

@@ -209,7 +209,7 @@ Traced trace(const OpCase& c, DType dtype, const std::vector<Tensor>& inputs) {
 void check_interpreted(const OpCase& c, const Traced& traced, const std::vector<Tensor>& eager,
                        const std::vector<Array>& expected) {
   traced.graph->verify();
-  const std::vector<Literal> results = interpret(*traced.graph, traced.inputs);
+  const std::vector<Literal> results = interpret(*traced.graph, traced.inputs, RunContext::current());
   ASSERT_EQ(results.size(), eager.size());
   const bool close = reorders_sums(*decompose_bodiless(traced.graph));
   for (size_t i = 0; i < results.size(); ++i) {
@@ -226,7 +226,7 @@ void check_interpreted(const OpCase& c, const Traced& traced, const std::vector<
 bool check_planned(const OpCase& c, const Traced& traced, const std::vector<Tensor>& eager,
                    const std::vector<Array>& expected) {
   const auto plan = compile(traced.graph, {.check = true});
-  const std::vector<Literal> results = run(*plan, traced.inputs);
+  const std::vector<Literal> results = run(*plan, traced.inputs, RunContext::current());
   EXPECT_EQ(results.size(), eager.size());
   const bool close = reorders_sums(plan->graph());
   for (size_t i = 0; i < std::min(results.size(), eager.size()); ++i) {

@@ -192,7 +192,8 @@ int check_everywhere(const OpDef& op, const std::vector<Tensor>& inputs, Seen& s
   }
   const std::shared_ptr<Graph> graph = builder.finish();
   graph->verify();
-  const std::vector<Literal> operands = literals(inputs), interpreted = interpret(*graph, operands);
+  const std::vector<Literal> operands = literals(inputs),
+                             interpreted = interpret(*graph, operands, RunContext::current());
   for (size_t i = 0; i < eager.size(); ++i)
     expect_close(make_concrete(interpreted[i]), to_array(eager[i]), {.ulp = 64, .absolute = 64},
                  cat("interpreted result ", i));
@@ -201,7 +202,7 @@ int check_everywhere(const OpDef& op, const std::vector<Tensor>& inputs, Seen& s
     const Guarded out(eager);
     std::vector<ArrayView> views;
     for (const Literal& operand : operands) views.push_back(operand.view());
-    run(*plan, views, out.views());
+    run(*plan, views, out.views(), RunContext::current());
     expect_alike(eager, out, fuse ? "the plan" : "the plan that fuses nothing");
   }
   return empty;

@@ -158,7 +158,7 @@ TEST(Sort, RegionComparesWithACapturedValue) {
   const auto with_gradient = add_gradients(*graph, 0, sources);
   std::vector<Literal> inputs;
   for (const Tensor& t : x) inputs.push_back(t.node()->literal());
-  const auto results = interpret(*with_gradient, inputs);
+  const auto results = interpret(*with_gradient, inputs, RunContext::current());
   expect_close(make_concrete(results[1]), expected[0], {.ulp = 0}, "sorted");
   // The loss weighs each element of operand 1 by the place that it went to.
   double loss = 0;

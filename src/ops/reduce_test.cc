@@ -107,13 +107,16 @@ std::shared_ptr<Graph> reduce_with_initial_value(const std::string& reducer) {
 TEST(Reduce, InitialValuesHaveGradients) {
   const size_t sources[] = {0, 1};
   const std::vector<Literal> inputs{Literal::of({2.0, 3.0, 5.0}), Literal::splat({DType::kF64, {}}, 7.0)};
-  const auto product = interpret(*add_gradients(*reduce_with_initial_value("multiply"), 0, sources), inputs);
+  const auto product = interpret(*add_gradients(*reduce_with_initial_value("multiply"), 0, sources), inputs,
+                                 RunContext::current());
   EXPECT_EQ(load_scalar(DType::kF64, product[0].raw()), 210);
   EXPECT_EQ(product[1].view().as<double>()[2], 42);
   EXPECT_EQ(load_scalar(DType::kF64, product[2].raw()), 30);
-  const auto sum = interpret(*add_gradients(*reduce_with_initial_value("add"), 0, sources), inputs);
+  const auto sum =
+      interpret(*add_gradients(*reduce_with_initial_value("add"), 0, sources), inputs, RunContext::current());
   EXPECT_EQ(load_scalar(DType::kF64, sum[2].raw()), 1);
-  const auto largest = interpret(*add_gradients(*reduce_with_initial_value("maximum"), 0, sources), inputs);
+  const auto largest = interpret(*add_gradients(*reduce_with_initial_value("maximum"), 0, sources), inputs,
+                                 RunContext::current());
   EXPECT_EQ(load_scalar(DType::kF64, largest[2].raw()), 1);
   EXPECT_EQ(largest[1].expanded().view().as<double>()[2], 0);
 }

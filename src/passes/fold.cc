@@ -8,6 +8,12 @@ namespace {
 
 constexpr int64_t kMaxElements = 4096;
 
+// What is folded is small, and the same wherever it is compiled.
+const RunContext& alone() {
+  static const RunContext one({.threads = 1});
+  return one;
+}
+
 // Elementwise ops and views on constants: their reference bodies give the bits that any executor gives.
 // Splats stay splats, computed on one element.
 std::optional<Literal> evaluate_node(const Graph& graph, const Node& node,
@@ -23,7 +29,7 @@ std::optional<Literal> evaluate_node(const Graph& graph, const Node& node,
     operands.push_back(
         make_concrete(splat ? Literal::splat({input->type().dtype, {}}, input->raw()) : *input));
   }
-  Literal result = evaluate({*node.op, node.attributes, operands, {}})[0];
+  Literal result = evaluate({*node.op, node.attributes, operands, {}}, alone())[0];
   if (!splat) return result;
   if (result.type() != TensorType{type.dtype, {}}) return std::nullopt;
   return Literal::splat(type, result.raw());
@@ -39,7 +45,7 @@ std::shared_ptr<Graph> run_fold(const Graph& graph) {
                            (node.op->fusion == Fusion::kElementwise || node.op->fusion == Fusion::kView);
     std::optional<Literal> value;
     if (node.op == &op_iota && graph.type(node.first_result).elements() <= kMaxElements) {
-      value = evaluate({*node.op, node.attributes, {}, {}})[0];
+      value = evaluate({*node.op, node.attributes, {}, {}}, alone())[0];
     } else if (candidate) {
       inputs.clear();
       for (const ValueId input : graph.inputs(node)) {

@@ -75,7 +75,8 @@ TEST(Passes, SimplifyKnowsTheSignOfZero) {
   EXPECT_EQ(lean->outputs()[5].value, i);
   const float bits[] = {-0.0f, 1.0f, -2.0f, 0.5f};
   const std::vector<Literal> inputs{Literal::copy(kF32x4, bits), Literal::of<int32_t>({1, 2, 3, 4})};
-  const auto before = interpret(*graph, inputs), after = interpret(*lean, inputs);
+  const auto before = interpret(*graph, inputs, RunContext::current()),
+             after = interpret(*lean, inputs, RunContext::current());
   for (size_t k = 0; k < before.size(); ++k) EXPECT_TRUE(before[k] == after[k]) << k;
 }
 
@@ -87,14 +88,14 @@ TEST(Passes, EveryChoiceOfPassesGivesTheSameBits) {
   });
   const std::vector<Literal> inputs{Literal::of({0.1f, -2.5f, 1e-30f, 7.0f}),
                                     Literal::of({3.0f, 2.5f, -1e-30f, 0.3f})};
-  const auto expected = interpret(*graph, inputs);
+  const auto expected = interpret(*graph, inputs, RunContext::current());
   const auto passes = all_passes();
   for (uint32_t mask = 0; mask < 1u << passes.size(); ++mask) {
     PassOptions options{.verify = true};
     for (size_t i = 0; i < passes.size(); ++i) {
       if (mask >> i & 1) options.off.push_back(passes[i]->name);
     }
-    const auto out = interpret(*optimize(graph, options), inputs);
+    const auto out = interpret(*optimize(graph, options), inputs, RunContext::current());
     for (size_t k = 0; k < expected.size(); ++k) EXPECT_TRUE(expected[k] == out[k]) << "mask " << mask;
   }
   EXPECT_THROW(optimize(graph, {.off = {"csee"}}), ValueError);
@@ -144,9 +145,9 @@ TEST(Passes, InlinedCompositesComputeTheirValues) {
   for (const int64_t first : {0, 1}) {
     const std::vector<Literal> inputs{Literal::of({0.1f, -2.5f, 3.0f, 0.7f}),
                                       Literal::splat({DType::kBool, {}}, first)};
-    const auto expected = interpret(*graph, inputs);
+    const auto expected = interpret(*graph, inputs, RunContext::current());
     for (const auto& rewritten : {plain, kept}) {
-      const auto out = interpret(*rewritten, inputs);
+      const auto out = interpret(*rewritten, inputs, RunContext::current());
       ASSERT_EQ(out.size(), expected.size());
       for (size_t k = 0; k < out.size(); ++k) {
         for (int64_t i = 0; i < 4; ++i)

@@ -42,7 +42,7 @@ std::shared_ptr<const Graph> mlp() {
 std::vector<ActivationRange> ranges_for(const Graph& graph, const Literal& x, double percentile = 100) {
   const auto activations = quantized_activations(graph);
   std::vector<ActivationRange> out;
-  for (const Literal& values : interpret(*activations, {{x}}))
+  for (const Literal& values : interpret(*activations, {{x}}, RunContext::current()))
     out.push_back(range_of({{values}}, percentile));
   return out;
 }
@@ -72,7 +72,7 @@ TEST(Quantize, ADotIsTheFormula) {
   const auto graph = built({3, 8}, [&](const Tensor& t) { return dot(t, make_concrete(w)); });
   const ActivationRange range{-0.7, 1.3};
   const auto quantized = quantize(*graph, {{range}});
-  const std::vector<float> got = floats(interpret(*quantized, {{x}})[0]);
+  const std::vector<float> got = floats(interpret(*quantized, {{x}}, RunContext::current())[0]);
   const Rounded r = rounded(floats(x), floats(w), 4, range);
   for (size_t i = 0; i < 3; ++i) {
     for (size_t c = 0; c < 4; ++c) {
@@ -90,7 +90,8 @@ TEST(Quantize, APaddedConvolutionIsTheFormula) {
                        {.padding_low = {1}, .padding_high = {1}, .dimensions = channels_last(1)});
   });
   const ActivationRange range{-0.4, 1.0};
-  const std::vector<float> got = floats(interpret(*quantize(*graph, {{range}}), {{x}})[0]);
+  const std::vector<float> got =
+      floats(interpret(*quantize(*graph, {{range}}), {{x}}, RunContext::current())[0]);
   const Rounded r = rounded(floats(x), floats(w), 3, range);
   for (int64_t place = 0; place < 5; ++place) {
     for (size_t c = 0; c < 3; ++c) {
@@ -115,8 +116,9 @@ TEST(Quantize, AnMlpStaysWithinItsSteps) {
   const auto ranges = ranges_for(*graph, x);
   ASSERT_EQ(ranges.size(), 2u);
   EXPECT_EQ(ranges[1].low, 0);
-  const std::vector<float> wanted = floats(interpret(*graph, {{x}})[0]);
-  const std::vector<float> got = floats(interpret(*quantize(*graph, ranges), {{x}})[0]);
+  const std::vector<float> wanted = floats(interpret(*graph, {{x}}, RunContext::current())[0]);
+  const std::vector<float> got =
+      floats(interpret(*quantize(*graph, ranges), {{x}}, RunContext::current())[0]);
   double worst = 0;
   for (size_t i = 0; i < wanted.size(); ++i) worst = std::max(worst, std::fabs(double{got[i]} - wanted[i]));
   const double first = 30 * (ranges[0].high - ranges[0].low) / 255, second = (ranges[1].high) / 255;
@@ -176,7 +178,9 @@ TEST(Quantize, WrongRangesAreRefusedAndOtherProductsStay) {
   const auto zeros = built({1, 2}, [](const Tensor& x) {
     return dot(x, make_concrete(Literal::splat({DType::kF32, {2, 2}}, 0.0)));
   });
-  EXPECT_EQ(floats(interpret(*quantize(*zeros, {{ActivationRange{}}}), {{numbers({1, 2}, 1)}})[0])[0], 0);
+  EXPECT_EQ(floats(interpret(*quantize(*zeros, {{ActivationRange{}}}), {{numbers({1, 2}, 1)}},
+                             RunContext::current())[0])[0],
+            0);
 }
 
 TEST(Quantize, VariablesAreBoundFirst) {
@@ -191,7 +195,8 @@ TEST(Quantize, VariablesAreBoundFirst) {
   EXPECT_EQ(bound->inputs().size(), 1u);
   EXPECT_EQ(quantized_activations(*bound)->outputs().size(), 1u);
   const Literal rows = numbers({1, 2}, 3);
-  EXPECT_EQ(interpret(*bound, {{rows}})[0], interpret(*graph, {{rows, values.at("w")}})[0]);
+  EXPECT_EQ(interpret(*bound, {{rows}}, RunContext::current())[0],
+            interpret(*graph, {{rows, values.at("w")}}, RunContext::current())[0]);
   EXPECT_THROW(bind_variables(*graph, {{"w", numbers({2, 3}, 1)}}), ShapeError);
 }
 

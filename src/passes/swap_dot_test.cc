@@ -39,7 +39,8 @@ TEST(SwapDot, TheProductIsWrittenInTheWantedOrder) {
   const auto swapped = pass_swap_dot.run(*graph);
   swapped->verify();
   EXPECT_EQ(transposes(*swapped), 0u);
-  EXPECT_EQ(interpret(*graph, inputs)[0], interpret(*swapped, inputs)[0]);
+  EXPECT_EQ(interpret(*graph, inputs, RunContext::current())[0],
+            interpret(*swapped, inputs, RunContext::current())[0]);
   EXPECT_EQ(optimize(graph)->nodes().size(), 1u);
 }
 

@@ -259,13 +259,13 @@ std::string ClientDevice::serialized(AbiLoadedExecutable* loaded) const {
 }
 
 std::shared_ptr<const DeviceProgram> ClientDevice::compile(const Graph& graph,
-                                                           std::span<const Alias> aliases) {
+                                                           const ProgramOptions& program_options) {
   CompileOptions wanted{.devices = named(ids()), .replicas = static_cast<int>(world())};
   if (client_.takes_options_of_cpus()) {
     wanted.keeps_nan = true;
     if (world() > 1) wanted.collective_seconds = kCollectiveSeconds;
   }
-  const std::string text = program_text(graph, aliases, world()), options = encode(wanted);
+  const std::string text = program_text(graph, program_options, world()), options = encode(wanted);
   ProgramCache& cache = user_cache();
   std::optional<ProgramKey> key;
   AbiLoadedExecutable* program = nullptr;

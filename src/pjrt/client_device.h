@@ -58,7 +58,7 @@ class ClientDevice final : public Device {
   RemoteArrayPtr upload_each(std::span<const Literal> values) override;
   // Raises DeviceError[device.call], or [device.unsupported], too.
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
-                                               std::span<const Alias> aliases = {}) override;
+                                               const ProgramOptions& options = {}) override;
 
  private:
   friend class ClientArray;

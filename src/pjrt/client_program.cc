@@ -28,7 +28,7 @@ ClientProgram::ClientProgram(DevicePtr device, AbiLoadedExecutable* loaded, cons
 ClientProgram::~ClientProgram() { device_->client().plugin().destroy(LoadedDestroy{.executable = loaded_}); }
 
 std::vector<RemoteArrayPtr> ClientProgram::run(std::span<const RemoteArrayPtr> inputs,
-                                               std::span<const char> donated) const {
+                                               std::span<const char> donated, const RunContext&) const {
   const Plugin& plugin = device_->client().plugin();
   if (inputs.size() != inputs_.size())
     throw ShapeError("device.inputs",

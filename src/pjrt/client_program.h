@@ -14,8 +14,8 @@ class ClientProgram final : public DeviceProgram {
   ClientProgram(const ClientProgram&) = delete;
   ClientProgram& operator=(const ClientProgram&) = delete;
 
-  std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs,
-                                  std::span<const char> donated) const override;
+  std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs, std::span<const char> donated,
+                                  const RunContext& context) const override;
 
  private:
   DevicePtr device_;

@@ -70,9 +70,9 @@ Compiler::Compiler(const Plugin& plugin, const std::string& topology, const Opti
 
 Compiler::~Compiler() { plugin_.destroy(TopologyDestroy{.topology = topology_}); }
 
-Compiled Compiler::compile(const Graph& graph, std::span<const Alias> aliases, int replicas) const {
+Compiled Compiler::compile(const Graph& graph, const ProgramOptions& program_options, int replicas) const {
   static constexpr std::string_view kLanguage = "mlir";
-  const std::string text = program_text(graph, aliases), options = encode({.replicas = replicas});
+  const std::string text = program_text(graph, program_options), options = encode({.replicas = replicas});
   Program program{.code = text.data(),
                   .code_size = text.size(),
                   .format = kLanguage.data(),

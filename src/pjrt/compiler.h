@@ -44,7 +44,7 @@ class Compiler {
   // For so many devices of the topology, which run it together. Raises DeviceError[device.call],
   // [device.memory], [device.unsupported] with what the compiler says against the program, and
   // UnsupportedError[device.program] (program_text.h).
-  Compiled compile(const Graph& graph, std::span<const Alias> aliases = {}, int replicas = 1) const;
+  Compiled compile(const Graph& graph, const ProgramOptions& options = {}, int replicas = 1) const;
 
  private:
   const Plugin& plugin_;

@@ -45,7 +45,8 @@ TEST(Compilers, APluginThatCompilesForNoOtherMachineSaysSo) {
 void expect_memory(const TestCompiler& wanted) {
   const Compiler compiler = wanted.open();
   const Alias alias{0, 0};
-  const Compiled kept = compiler.compile(*sum_of_two()), given = compiler.compile(*sum_of_two(), {&alias, 1});
+  const Compiled kept = compiler.compile(*sum_of_two()),
+                 given = compiler.compile(*sum_of_two(), {.aliases = {&alias, 1}});
   for (const Compiled& each : {kept, given}) {
     EXPECT_EQ(each.arguments, 2 * 4096);
     EXPECT_EQ(each.outputs, 4096);

@@ -221,13 +221,16 @@ TEST_F(DevicesByName, SlowSeveralDevicesOfOneClient) {
   for (size_t i = 0; i < client->size(); ++i) {
     const pjrt::DevicePtr device = client->device(i);
     const RemoteArrayPtr x = device->upload(four);
-    const RemoteArrayPtr y = device->compile(*graph)->run({&x, 1}, {})[0];
+    const RemoteArrayPtr y = device->compile(*graph)->run({&x, 1}, {}, RunContext::current())[0];
     EXPECT_EQ(&y->device(), device.get());
     EXPECT_EQ(make_concrete(y->download()).to_vector<float>(), (std::vector<float>{2, 4, 6, 8}));
     EXPECT_EQ(device->counters().executes, 1);
   }
   const RemoteArrayPtr elsewhere = client->device(1)->upload(four);
-  EXPECT_EQ(rule_of([&] { client->device(0)->compile(*graph)->run({&elsewhere, 1}, {}); }), "device.inputs");
+  EXPECT_EQ(rule_of([&] {
+              client->device(0)->compile(*graph)->run({&elsewhere, 1}, {}, RunContext::current());
+            }),
+            "device.inputs");
 }
 
 }  // namespace

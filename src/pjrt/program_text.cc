@@ -134,12 +134,12 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
 
 }  // namespace
 
-std::string program_text(const Graph& graph, std::span<const Alias> aliases, size_t replicas) {
+std::string program_text(const Graph& graph, const ProgramOptions& options, size_t replicas) {
   if (replicas) check_replicas(graph, replicas);
   static constexpr std::string_view kPrecisions[] = {"HIGHEST", "HIGH", "DEFAULT"};
   return print_program(
       *for_xla(*inline_composites(graph)),
-      {.aliases = aliases, .precision = kPrecisions[static_cast<size_t>(matmul_precision())]});
+      {.aliases = options.aliases, .precision = kPrecisions[static_cast<size_t>(options.precision)]});
 }
 
 }  // namespace espalier::pjrt

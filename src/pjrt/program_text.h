@@ -1,7 +1,6 @@
 // A graph as the text that a plugin is given.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "ir/device.h"
@@ -19,6 +18,6 @@ namespace espalier::pjrt {
 // element is taken is printed as 1: XLA throws over the largest. A constant operand of atan2 stands behind a
 // barrier: XLA of jaxlib 0.11.2 gives other numbers for CPUs where it sees its value.
 // `replicas`: how many run it; 0: that is not known.
-std::string program_text(const Graph& graph, std::span<const Alias> aliases = {}, size_t replicas = 0);
+std::string program_text(const Graph& graph, const ProgramOptions& options = {}, size_t replicas = 0);
 
 }  // namespace espalier::pjrt

@@ -74,7 +74,8 @@ class ThroughShim : public testing::Test {
     const std::vector<RemoteArrayPtr> inputs = {client_->upload(Literal::of<float>({1, 2, 3})),
                                                 client_->upload(Literal::of<float>({10, 2, -30}))};
     std::vector<Literal> out;
-    for (const RemoteArrayPtr& result : program->run(inputs, {})) out.push_back(result->download());
+    for (const RemoteArrayPtr& result : program->run(inputs, {}, RunContext::current()))
+      out.push_back(result->download());
     return out;
   }
   void expect_all_is_well() {

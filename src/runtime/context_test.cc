@@ -74,7 +74,8 @@ TEST_F(Contexts, KernelsHaveItsThreads) {
       builder.result("y", work.of(builder.argument("x", x_.type())));
     }
     const auto plan = compile(builder.finish());
-    const std::vector<Literal> inputs{x_.node()->literal()}, wanted = run(*plan, inputs);
+    const std::vector<Literal> inputs{x_.node()->literal()},
+        wanted = run(*plan, inputs, RunContext::current());
     const uint64_t of_process = thread_pool().helped();
     until_helped(context.pool, [&] { EXPECT_EQ(run(*plan, inputs, context), wanted); });
     const RunScope scope(context);
@@ -105,7 +106,7 @@ TEST_F(Contexts, BodiesSeeIt) {
   const RunScope scope(context);
   trip(x_, 0);
   EXPECT_EQ(seen(), &context);
-  run(*compile(graph), inputs);
+  run(*compile(graph), inputs, RunContext::current());
   EXPECT_EQ(seen(), &context);
 }
 
@@ -139,7 +140,7 @@ TEST_F(Contexts, EventsAreTold) {
   EXPECT_EQ(told.ops.back(), "copy");
   // A profile is such events, too.
   Profiler of_thread;
-  run(*plan, inputs);
+  run(*plan, inputs, RunContext::current());
   EXPECT_EQ(of_thread.steps().size(), plan->step_count());
 }
 

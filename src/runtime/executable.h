@@ -14,6 +14,7 @@ struct CompileOptions {
   bool reuse_memory = true;  // let values share arena bytes when their lives do not meet
   bool fast_kernels = true;  // false: every op runs its reference body
   bool check = false;        // prove that no two living values share bytes; raises InternalError
+  int world = 1;             // of the contexts it will run in: among several, each collective needs a kernel
 };
 
 // An immutable plan. Any number of threads may run one at once: each run has its own arena.
@@ -45,7 +46,7 @@ std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph,
 // ShapeError[run.inputs], ShapeError[run.outputs] or ValueError[run.overlap] before anything is computed, and
 // RunError[run.failed] where a fallible op failed: outputs are as they were.
 void run(const Executable& executable, std::span<const ArrayView> inputs,
-         std::span<const MutableArrayView> outputs, const RunContext& context = RunContext::current());
+         std::span<const MutableArrayView> outputs, const RunContext& context);
 // A run in two parts, up to where its first collective is waited for, and the rest: meanwhile the caller may
 // begin others, or compute. Several end in the order in which they began, as collectives do. Of its steps
 // neither a profiler nor the context's events are told.
@@ -68,6 +69,6 @@ class BegunRun {
 
 // The same as run(), on literals.
 std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs,
-                         const RunContext& context = RunContext::current());
+                         const RunContext& context);
 
 }  // namespace espalier

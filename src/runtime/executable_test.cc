@@ -45,7 +45,7 @@ std::vector<Literal> run_donated(const Executable& plan, std::span<const Literal
     results.emplace_back(graph.type(output.value), buffer);
     targets.push_back({&results.back().type(), buffer.get()});
   }
-  run(plan, views, targets);
+  run(plan, views, targets, RunContext::current());
   return results;
 }
 
@@ -60,15 +60,15 @@ void expect_equal(std::span<const Literal> wanted, std::span<const Literal> got,
 TEST(Executable, RandomGraphsGiveTheInterpretersBits) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random(seed);
-    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs, RunContext::current());
     for (int variant = 0; variant < 4; ++variant) {
       const CompileOptions options{
           .fuse = variant != 1, .reuse_memory = variant != 2, .fast_kernels = variant != 3, .check = true};
       const auto plan = compile(random.graph, options);
       const std::string what = cat("seed ", seed, ", variant ", variant);
-      expect_equal(wanted, run(*plan, random.inputs), what);
+      expect_equal(wanted, run(*plan, random.inputs, RunContext::current()), what);
       expect_equal(wanted, run_donated(*plan, random.inputs), what + ", donated");
-      expect_equal(wanted, run(*plan, random.inputs), what + ", again");
+      expect_equal(wanted, run(*plan, random.inputs, RunContext::current()), what + ", again");
     }
   }
 }
@@ -105,10 +105,10 @@ TEST(Executable, ThreadsDoNotChangeBits) {
   const auto plan = compile(work.graph, kChecked);
   const int before = thread_pool().threads();
   thread_pool().set_threads(1);
-  const std::vector<Literal> wanted = run(*plan, work.inputs);
+  const std::vector<Literal> wanted = run(*plan, work.inputs, RunContext::current());
   for (const int threads : {2, 3, 5}) {
     thread_pool().set_threads(threads);
-    expect_equal(wanted, run(*plan, work.inputs), cat(threads, " threads"));
+    expect_equal(wanted, run(*plan, work.inputs, RunContext::current()), cat(threads, " threads"));
   }
   // In chunks of any size, where helpers may do each.
   const SmallestChunks smallest;
@@ -116,7 +116,8 @@ TEST(Executable, ThreadsDoNotChangeBits) {
   for (const int threads : {1, 2, 3}) {
     thread_pool().set_threads(threads);
     const auto once = [&] {
-      expect_equal(wanted, run(*cut, work.inputs), cat(threads, " threads, smallest chunks"));
+      expect_equal(wanted, run(*cut, work.inputs, RunContext::current()),
+                   cat(threads, " threads, smallest chunks"));
     };
     threads > 1 ? until_helped(once) : once();
   }
@@ -129,8 +130,9 @@ TEST(Executable, RandomGraphsInTheSmallestChunks) {
   thread_pool().set_threads(3);
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random(seed);
-    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
-    expect_equal(wanted, run(*compile(random.graph, kChecked), random.inputs), cat("seed ", seed));
+    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs, RunContext::current());
+    expect_equal(wanted, run(*compile(random.graph, kChecked), random.inputs, RunContext::current()),
+                 cat("seed ", seed));
   }
   thread_pool().set_threads(before);
 }
@@ -141,12 +143,13 @@ TEST(Executable, TwoThreadsRunOnePlan) {
   const auto plan = compile(work.graph);
   const int before = thread_pool().threads();
   thread_pool().set_threads(1);
-  const std::vector<Literal> wanted = run(*plan, work.inputs);
+  const std::vector<Literal> wanted = run(*plan, work.inputs, RunContext::current());
   thread_pool().set_threads(2);
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 10; ++i) expect_equal(wanted, run(*plan, work.inputs), "thread");
+      for (int i = 0; i < 10; ++i)
+        expect_equal(wanted, run(*plan, work.inputs, RunContext::current()), "thread");
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -161,7 +164,7 @@ TEST(Executable, TwoThreadsRunOnePlan) {
   });
   while (inside < 2) std::this_thread::yield();
   const uint64_t helped = thread_pool().helped();
-  expect_equal(wanted, run(*plan, work.inputs), "the pool is busy");
+  expect_equal(wanted, run(*plan, work.inputs, RunContext::current()), "the pool is busy");
   EXPECT_EQ(thread_pool().helped(), helped);
   done = true;
   holder.join();
@@ -197,7 +200,8 @@ TEST(Executable, DyingOperandIsReadToTheEnd) {
     builder.result("z", transpose(y * a, {1, 0}));
     builder.result("y", transpose(y, {1, 0}));
   }
-  const auto out = run(*compile(builder.finish(), kChecked), std::vector{f32({2, 2}, {1, 2, 3, 4})});
+  const auto out = run(*compile(builder.finish(), kChecked), std::vector{f32({2, 2}, {1, 2, 3, 4})},
+                       RunContext::current());
   EXPECT_EQ(out[0], f32({2, 2}, {2, 6, 12, 20}));
   EXPECT_EQ(out[1], f32({2, 2}, {2, 3, 4, 5}));
 }
@@ -251,7 +255,7 @@ TEST(Executable, RefusalsChangeNothing) {
   float a[8] = {1, 2, 3, 4}, y[5] = {9, 9, 9, 9, 9};
   const auto refused = [&](ArrayView in, MutableArrayView update, MutableArrayView result, const char* rule) {
     try {
-      run(*plan, {&in, 1}, std::vector{update, result});
+      run(*plan, {&in, 1}, std::vector{update, result}, RunContext::current());
       ADD_FAILURE() << rule;
     } catch (const Error& error) {
       EXPECT_EQ(error.rule(), rule);
@@ -265,7 +269,7 @@ TEST(Executable, RefusalsChangeNothing) {
   refused({&type, a}, {&type, y}, {&type, a}, "run.overlap");
   refused({&type, a}, {&type, y}, {&type, y + 1}, "run.overlap");
   const ArrayView in{&type, a};
-  run(*plan, {&in, 1}, std::vector<MutableArrayView>{{&type, a}, {&type, y}});
+  run(*plan, {&in, 1}, std::vector<MutableArrayView>{{&type, a}, {&type, y}}, RunContext::current());
   EXPECT_EQ(a[3], 5);
   EXPECT_EQ(y[3], 8);
 }
@@ -294,7 +298,7 @@ TEST(Executable, EmptyWorkIsDropped) {
   }
   const auto plan = compile(builder.finish(), kChecked);
   EXPECT_EQ(plan->step_count(), 1u);
-  const auto out = run(*plan, std::vector{f32({0, 5}, {})});
+  const auto out = run(*plan, std::vector{f32({0, 5}, {})}, RunContext::current());
   EXPECT_EQ(out[0].type().shape, Shape({5, 0}));
   EXPECT_EQ(out[1], f32({5}, {0, 0, 0, 0, 0}));
 }
@@ -316,7 +320,7 @@ TEST(Executable, RegionsAreSubPlans) {
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
-        const auto out = run(*plan, inputs);
+        const auto out = run(*plan, inputs, RunContext::current());
         EXPECT_EQ(out[0], f32({3}, {101234, 105678, 109012}));
       }
     });
@@ -334,7 +338,8 @@ TEST(Executable, SlowMillionNodeChain) {
   }
   const auto graph = builder.finish();
   for (const bool fuse : {true, false}) {
-    const auto out = run(*compile(graph, {.fuse = fuse}), std::vector{f32({2}, {1, 2})});
+    const auto out =
+        run(*compile(graph, {.fuse = fuse}), std::vector{f32({2}, {1, 2})}, RunContext::current());
     EXPECT_EQ(out[0], f32({2}, {1, 2}));
   }
 }

@@ -18,7 +18,7 @@ namespace {
 std::vector<Literal> run_plan(const Call& call, const RunContext& context) {
   std::vector<Literal> inputs;
   for (const Tensor& input : call.inputs) inputs.push_back(input.node()->literal());
-  return run(*compile(graph_of(call)), inputs, context);
+  return run(*compile(graph_of(call), {.world = context.world}), inputs, context);
 }
 
 std::vector<Tensor> concrete(std::vector<Literal> literals) {

@@ -78,7 +78,7 @@ TEST(FakeDevice, ProgramsGiveTheInterpretersBits) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     const RandomGraph random(seed);
-    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs, RunContext::current());
     std::vector<Alias> aliases;
     std::vector<char> donated(random.inputs.size(), false);
     for (size_t i = 0; i < random.inputs.size(); ++i) {
@@ -92,11 +92,11 @@ TEST(FakeDevice, ProgramsGiveTheInterpretersBits) {
         donated[i] = true;
       }
     }
-    const auto program = device->compile(*random.graph, aliases);
+    const auto program = device->compile(*random.graph, {.aliases = aliases});
     for (const std::vector<char>& given : {std::vector<char>(), donated}) {
       std::vector<RemoteArrayPtr> inputs;
       for (const Literal& input : random.inputs) inputs.push_back(device->upload(input));
-      const std::vector<RemoteArrayPtr> outputs = program->run(inputs, given);
+      const std::vector<RemoteArrayPtr> outputs = program->run(inputs, given, RunContext::current());
       ASSERT_EQ(outputs.size(), wanted.size());
       for (size_t i = 0; i < wanted.size(); ++i)
         EXPECT_EQ(difference(wanted[i], outputs[i]->download()), "") << "output " << i;
@@ -115,7 +115,7 @@ TEST(FakeDevice, AProgramOfOneOpWithRegionsRuns) {
   const auto device = FakeDevice::create();
   const auto program = device->compile(*builder.finish());
   const RemoteArrayPtr inputs[] = {device->upload(four(1)), device->upload(Literal::splat(kFour, 2.0))};
-  EXPECT_EQ(program->run(inputs, {})[0]->download(), four(7));
+  EXPECT_EQ(program->run(inputs, {}, RunContext::current())[0]->download(), four(7));
 }
 
 TEST(FakeDevice, ARunReturnsAtOnceAndADownloadWaits) {
@@ -123,10 +123,10 @@ TEST(FakeDevice, ARunReturnsAtOnceAndADownloadWaits) {
   const auto program = device->compile(*sums());
   const RemoteArrayPtr inputs[] = {device->upload(four(0)), device->upload(four(10))};
   Busy busy(*device);
-  const std::vector<RemoteArrayPtr> outputs = program->run(inputs, {});
+  const std::vector<RemoteArrayPtr> outputs = program->run(inputs, {}, RunContext::current());
   // Even what the run needs is not there yet.
   const RemoteArrayPtr more[] = {outputs[1], outputs[0]};
-  const RemoteArrayPtr last = program->run(more, {})[1];
+  const RemoteArrayPtr last = program->run(more, {}, RunContext::current())[1];
   std::future<Literal> download = std::async(std::launch::async, [&] { return last->download(); });
   EXPECT_EQ(download.wait_for(std::chrono::milliseconds(30)), std::future_status::timeout);
   busy.end();
@@ -152,7 +152,7 @@ TEST(FakeDevice, NobodyReadsAnArrayDirectly) {
   const auto device = FakeDevice::create();
   const auto program = device->compile(*sums());
   const RemoteArrayPtr inputs[] = {device->upload(four(0)), device->upload(four(10))};
-  const std::vector<RemoteArrayPtr> outputs = program->run(inputs, {});
+  const std::vector<RemoteArrayPtr> outputs = program->run(inputs, {}, RunContext::current());
   outputs[0]->download();
   wait_for(*device);
   for (const RemoteArrayPtr& array : {inputs[0], inputs[1], outputs[0], outputs[1]})
@@ -173,15 +173,15 @@ TEST(FakeDevice, WhoReadsDirectlyIsStopped) {
 
 TEST(FakeDevice, WhatIsDonatedIsOverwrittenOrTakenAndRefused) {
   const auto device = FakeDevice::create();
-  const auto program = device->compile(*sums(), kNextIsA);
+  const auto program = device->compile(*sums(), {.aliases = kNextIsA});
   const RemoteArrayPtr b = device->upload(four(1));
   const auto overwritten = Literal::splat({DType::kU8, {16}}, int64_t{FakePages::kDonated}).expanded();
   int taken = 0, poisoned = 0;
   for (int i = 0; i < 20; ++i) {
     const RemoteArrayPtr a = device->upload(four(0)), inputs[] = {a, b};
-    const std::vector<RemoteArrayPtr> outputs = program->run(inputs, kGiveA);
+    const std::vector<RemoteArrayPtr> outputs = program->run(inputs, kGiveA, RunContext::current());
     EXPECT_EQ(rule_of([&] { a->download(); }), "device.donated");
-    EXPECT_EQ(rule_of([&] { program->run(inputs, {}); }), "device.donated");
+    EXPECT_EQ(rule_of([&] { program->run(inputs, {}, RunContext::current()); }), "device.donated");
     const float wanted[] = {1, 3, 5, 7};
     EXPECT_EQ(outputs[1]->download(), Literal::copy(kFour, wanted));
     wait_for(*device);
@@ -201,10 +201,11 @@ TEST(FakeDevice, WhatIsDonatedIsOverwrittenOrTakenAndRefused) {
 // What was asked for before the donation still sees the array.
 TEST(FakeDevice, RunsBeforeADonationSeeTheOldValue) {
   const auto device = FakeDevice::create();
-  const auto program = device->compile(*sums(), kNextIsA);
+  const auto program = device->compile(*sums(), {.aliases = kNextIsA});
   const RemoteArrayPtr inputs[] = {device->upload(four(0)), device->upload(four(1))};
   Busy busy(*device);
-  const RemoteArrayPtr before = program->run(inputs, {})[1], at = program->run(inputs, kGiveA)[1];
+  const RemoteArrayPtr before = program->run(inputs, {}, RunContext::current())[1],
+                       at = program->run(inputs, kGiveA, RunContext::current())[1];
   busy.end();
   const float wanted[] = {1, 3, 5, 7};
   for (const RemoteArrayPtr& next : {before, at}) EXPECT_EQ(next->download(), Literal::copy(kFour, wanted));
@@ -212,14 +213,14 @@ TEST(FakeDevice, RunsBeforeADonationSeeTheOldValue) {
 
 TEST(FakeDevice, ARunThatIsRefusedHasChangedNothing) {
   const auto device = FakeDevice::create(), other = FakeDevice::create({.name = "other"});
-  const auto program = device->compile(*sums(), kNextIsA);
+  const auto program = device->compile(*sums(), {.aliases = kNextIsA});
   const RemoteArrayPtr a = device->upload(four(0)), b = device->upload(four(1));
   const auto rule = [&](const std::vector<RemoteArrayPtr>& inputs) {
-    return rule_of([&] { program->run(inputs, kGiveA); });
+    return rule_of([&] { program->run(inputs, kGiveA, RunContext::current()); });
   };
   const auto kind = [&](const RemoteArrayPtr& second) {
     try {
-      program->run(std::vector{a, second}, kGiveA);
+      program->run(std::vector{a, second}, kGiveA, RunContext::current());
     } catch (const Error& error) {
       return cat(error.kind(), " ", error.rule());
     }
@@ -237,7 +238,7 @@ TEST(FakeDevice, ARunThatIsRefusedHasChangedNothing) {
 TEST(FakeDevice, AliasesAreHeldToTheirContract) {
   const auto device = FakeDevice::create();
   const auto refused = [&](const std::vector<Alias>& aliases, const Graph& graph) {
-    EXPECT_THROW(device->compile(graph, aliases), InternalError);
+    EXPECT_THROW(device->compile(graph, {.aliases = aliases}), InternalError);
   };
   refused({{0, 0}, {0, 1}}, *sums());
   refused({{0, 1}, {1, 1}}, *sums());
@@ -260,9 +261,9 @@ TEST(FakeDevice, AFailureIsToldWhoeverDownloadsWhatCameOfIt) {
   const auto fails = device->compile(*builder.finish()), goes_on = device->compile(*sums());
   const RemoteArrayPtr a = device->upload(four(0)), b = device->upload(four(1)), inputs[] = {a, b};
   Trips::arm(0);
-  const RemoteArrayPtr failed = fails->run(inputs, kGiveA)[0];
+  const RemoteArrayPtr failed = fails->run(inputs, kGiveA, RunContext::current())[0];
   const RemoteArrayPtr more[] = {b, failed};
-  const RemoteArrayPtr after = goes_on->run(more, {})[0];
+  const RemoteArrayPtr after = goes_on->run(more, {}, RunContext::current())[0];
   for (const RemoteArrayPtr& array : {failed, after, failed}) {
     try {
       array->download();
@@ -284,8 +285,8 @@ TEST(FakeDevice, WhatItHasMadeKeepsItAlive) {
   {
     const auto program = device->compile(*sums());
     const RemoteArrayPtr inputs[] = {device->upload(four(0)), device->upload(four(0))};
-    result = program->run(inputs, {})[0];
-    program->run(inputs, {});
+    result = program->run(inputs, {}, RunContext::current())[0];
+    program->run(inputs, {}, RunContext::current());
   }
   device.reset();
   const float wanted[] = {0, 3, 6, 9};
@@ -303,7 +304,7 @@ TEST(FakeDevice, ItEndsBehindWhatItWasAskedFor) {
 
 TEST(FakeDevice, SeveralThreadsUseIt) {
   const auto device = FakeDevice::create({.latest = std::chrono::microseconds(20)});
-  const auto program = device->compile(*sums(), kNextIsA);
+  const auto program = device->compile(*sums(), {.aliases = kNextIsA});
   const RemoteArrayPtr one = device->upload(Literal::splat(kFour, 1.0));
   std::vector<std::future<Literal>> sums_of;
   for (int i = 0; i < 4; ++i)
@@ -311,7 +312,7 @@ TEST(FakeDevice, SeveralThreadsUseIt) {
       RemoteArrayPtr sum = device->upload(four(0));
       for (int step = 0; step < 50; ++step) {
         const RemoteArrayPtr inputs[] = {sum, one};
-        sum = program->run(inputs, kGiveA)[1];
+        sum = program->run(inputs, kGiveA, RunContext::current())[1];
       }
       return sum->download();
     }));

@@ -164,7 +164,7 @@ class FakeDevice final : public Device, public std::enable_shared_from_this<Fake
   DeviceMemory memory() const override { return {}; }
   RemoteArrayPtr upload(const Literal& value) override;
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
-                                               std::span<const Alias> aliases = {}) override;
+                                               const ProgramOptions& options = {}) override;
 
   // Whether anything was brought there or compiled for it.
   bool was_asked() const { return asked_; }
@@ -266,8 +266,8 @@ class FakeProgram final : public DeviceProgram {
   FakeProgram(FakeDevicePtr device, std::shared_ptr<const Executable> executable, std::vector<Alias> aliases)
       : device_(std::move(device)), executable_(std::move(executable)), aliases_(std::move(aliases)) {}
 
-  std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs,
-                                  std::span<const char> donated) const override {
+  std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs, std::span<const char> donated,
+                                  const RunContext&) const override {
     const Graph& graph = executable_->graph();
     const std::lock_guard lock(device_->mutex_);
     const std::vector<const FakeArray*> arrays = checked(inputs, donated);
@@ -342,7 +342,8 @@ inline RemoteArrayPtr FakeDevice::upload(const Literal& value) {
 }
 
 inline std::shared_ptr<const DeviceProgram> FakeDevice::compile(const Graph& graph,
-                                                                std::span<const Alias> aliases) {
+                                                                const ProgramOptions& options) {
+  const std::span<const Alias> aliases = options.aliases;
   asked_ = true;
   if (options_.compiling) options_.compiling(graph);
   for (size_t i = 0; i < aliases.size(); ++i) {

@@ -44,16 +44,17 @@ TEST_F(Fences, ARunThatFailsHasWrittenNothing) {
   DonatedArrays arrays(*graph, values_for(*graph)), untouched(*graph, values_for(*graph));
   const std::string before = arrays.bytes();
   Trips::arm(0, 1);
-  run(*plan, arrays.in, arrays.out);
+  run(*plan, arrays.in, arrays.out, RunContext::current());
   const std::string once = arrays.bytes();
   EXPECT_NE(once, before);
-  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed") << "its second run";
+  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out, RunContext::current()); }), "run.failed")
+      << "its second run";
   EXPECT_EQ(arrays.bytes(), once);
   Trips::disarm();
   // And the next one is as if nothing had been.
-  run(*plan, arrays.in, arrays.out);
-  run(*plan, untouched.in, untouched.out);
-  run(*plan, untouched.in, untouched.out);
+  run(*plan, arrays.in, arrays.out, RunContext::current());
+  run(*plan, untouched.in, untouched.out, RunContext::current());
+  run(*plan, untouched.in, untouched.out, RunContext::current());
   EXPECT_EQ(arrays.bytes(), untouched.bytes());
 }
 
@@ -69,7 +70,7 @@ TEST_F(Fences, TheErrorNamesOpPlaceAndStep) {
   const auto plan = compile(builder.finish());
   Trips::arm(0);
   try {
-    run(*plan, std::vector<Literal>{Literal::splat(kRow, 1.0f)});
+    run(*plan, std::vector<Literal>{Literal::splat(kRow, 1.0f)}, RunContext::current());
     FAIL() << "it did not fail";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
@@ -103,13 +104,14 @@ TEST_F(Fences, WhatFollowsThemIsWrittenInPlace) {
 TEST_F(Fences, BitsAreThoseWithoutThem) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const RandomGraph random(seed);
-    const std::vector<Literal> wanted = run(*compile(random.graph), random.inputs);
+    const std::vector<Literal> wanted = run(*compile(random.graph), random.inputs, RunContext::current());
     for (ValueId value = 0; value < random.graph->value_count(); value += 5) {
       if (random.graph->producer(value) == kNone) continue;
       const auto graph = with_trip(*random.graph, value, 0);
-      EXPECT_EQ(run(*compile(graph, {.check = true}), random.inputs), wanted)
+      EXPECT_EQ(run(*compile(graph, {.check = true}), random.inputs, RunContext::current()), wanted)
           << "seed " << seed << ", " << value;
-      EXPECT_EQ(run(*compile(optimize(graph)), random.inputs), wanted) << "seed " << seed << ", " << value;
+      EXPECT_EQ(run(*compile(optimize(graph)), random.inputs, RunContext::current()), wanted)
+          << "seed " << seed << ", " << value;
     }
   }
 }
@@ -127,10 +129,10 @@ TEST_F(Fences, RandomGraphsThatFailHaveWrittenNothing) {
       const std::string before = arrays.bytes();
       Trips::arm(0);
       if (!plan->plan().fences.empty()) {
-        EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed");
+        EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out, RunContext::current()); }), "run.failed");
         EXPECT_EQ(arrays.bytes(), before) << "seed " << seed << ", value " << value;
         Trips::arm(0);
-        EXPECT_EQ(rule_of([&] { interpret(*graph, random.inputs); }), "run.failed");
+        EXPECT_EQ(rule_of([&] { interpret(*graph, random.inputs, RunContext::current()); }), "run.failed");
       }
       Trips::disarm();
     }
@@ -154,10 +156,10 @@ TEST_F(Fences, ARegionsFailureIsTheRuns) {
   DonatedArrays arrays(*graph, values_for(*graph));
   const std::string before = arrays.bytes();
   Trips::arm(0, 2);
-  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed");
+  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out, RunContext::current()); }), "run.failed");
   EXPECT_EQ(arrays.bytes(), before);
   Trips::arm(0, 2);
-  EXPECT_EQ(rule_of([&] { interpret(*graph, values_for(*graph)); }), "run.failed");
+  EXPECT_EQ(rule_of([&] { interpret(*graph, values_for(*graph), RunContext::current()); }), "run.failed");
   Trips::arm(0, 2);
   const Tensor x = Generator(1).uniform({8});
   EXPECT_EQ(rule_of([&] {
@@ -181,7 +183,7 @@ TEST_F(Fences, AProfiledRunFailsAtTheSameStep) {
   const std::string before = arrays.bytes();
   Trips::arm(0);
   const Profiler profiler;
-  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed");
+  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out, RunContext::current()); }), "run.failed");
   EXPECT_EQ(arrays.bytes(), before);
 }
 
@@ -198,7 +200,9 @@ TEST_F(Fences, AnElementwiseOneIsAStepOfItsOwn) {
   const auto plan = compile(builder.finish());
   ASSERT_EQ(plan->step_count(), 3u);
   Trips::arm(0);
-  EXPECT_EQ(rule_of([&] { run(*plan, std::vector<Literal>{Literal::splat(kRow, 1.0f)}); }), "run.failed");
+  EXPECT_EQ(
+      rule_of([&] { run(*plan, std::vector<Literal>{Literal::splat(kRow, 1.0f)}, RunContext::current()); }),
+      "run.failed");
 }
 
 // Neither merged with its like nor computed ahead.

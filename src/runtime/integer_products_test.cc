@@ -53,7 +53,8 @@ void expect_exact(const Shape& x, const Shape& w, const Product& product, size_t
         floats += (node.op == &op_dot_general || node.op == &op_convolution) &&
                   other->type(node.first_result).dtype == DType::kF32;
       EXPECT_EQ(floats, parts);
-      const Literal expected = interpret(*graph, inputs)[0], got = run(*compile(graph), inputs)[0];
+      const Literal expected = interpret(*graph, inputs, RunContext::current())[0],
+                    got = run(*compile(graph), inputs, RunContext::current())[0];
       ASSERT_EQ(got.type(), expected.type());
       EXPECT_EQ(std::memcmp(got.expanded().raw(), expected.expanded().raw(),
                             static_cast<size_t>(num_elements(expected.type().shape)) * 4),

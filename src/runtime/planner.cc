@@ -474,12 +474,11 @@ class Planner {
                                types.empty() ? DType::kF32 : graph_.type(graph_.inputs(node)[0]).dtype,
                                constants, graph_.scope(node), splats});
     if (!kernel.run && !node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
-    if (!kernel.run && is_collective(*node.op) && RunContext::current().world > 1) {
+    if (!kernel.run && is_collective(*node.op) && options_.world > 1) {
       const Location at = graph_.location(node);
-      throw UnsupportedError(
-          "compile.collective",
-          cat(node.op->name, at.known() ? cat(" at ", at) : std::string(), " has no kernel that runs among ",
-              RunContext::current().world, " processes"));
+      throw UnsupportedError("compile.collective",
+                             cat(node.op->name, at.known() ? cat(" at ", at) : std::string(),
+                                 " has no kernel that runs among ", options_.world, " processes"));
     }
 
     const bool elementwise = !kernel.run && node.op->fusion == Fusion::kElementwise && node.result_count == 1;

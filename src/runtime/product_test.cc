@@ -153,14 +153,14 @@ TEST(Products, WhatFollowsThemGivesTheBitsOfAStepOfItsOwn) {
     const auto graph = builder.finish();
     for (size_t i = inputs.size(); i < graph->inputs().size(); ++i)
       inputs.push_back(values(graph->type(graph->inputs()[i].value), 9));
-    const auto wanted = run(*compile(graph, {.fuse = false, .check = true}), inputs);
+    const auto wanted = run(*compile(graph, {.fuse = false, .check = true}), inputs, RunContext::current());
     for (const bool smallest : {false, true}) {
       const SmallestChunks chunks(smallest);
       for (const int threads : {1, 2, 3}) {
         thread_pool().set_threads(threads);
         const auto plan = compile(graph, {.check = true});
         EXPECT_EQ(plan->step_count(), c.steps) << c.what;
-        const auto got = run(*plan, inputs);
+        const auto got = run(*plan, inputs, RunContext::current());
         for (size_t i = 0; i < wanted.size(); ++i)
           EXPECT_EQ(difference(wanted[i], got[i]), "")
               << c.what << ", output " << i << ", " << threads << " threads";
@@ -186,10 +186,10 @@ void expect_read_as_it_is(DType dtype, bool kept) {
   const auto graph = builder.finish();
   std::vector<Literal> inputs;
   for (uint32_t i = 0; i < 4; ++i) inputs.push_back(values(type, i));
-  const auto wanted = run(*compile(graph, {.fuse = false, .check = true}), inputs);
+  const auto wanted = run(*compile(graph, {.fuse = false, .check = true}), inputs, RunContext::current());
   const auto plan = compile(graph, {.check = true});
   const Profiler profiler;
-  const auto got = run(*plan, inputs);
+  const auto got = run(*plan, inputs, RunContext::current());
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(difference(wanted[i], got[i]), "") << "output " << i;
   std::string steps;
   for (const StepProfile& profiled : profiler.steps()) steps += profiled.what + "; ";
@@ -235,10 +235,11 @@ TEST(Products, AKnownRightFactorIsPackedOnceAndGivesTheSameBits) {
           thread_pool().set_threads(threads);
           const SmallestChunks smallest(threads == 3);
           const auto plan = compile(known, {.check = true}), other = compile(open, {.check = true});
-          const Literal wanted = run(*other, std::vector{x, b})[0];
+          const Literal wanted = run(*other, std::vector{x, b}, RunContext::current())[0];
           EXPECT_EQ(plan->step_count(), other->step_count()) << what;
           for (int call = 0; call < 2; ++call)
-            EXPECT_EQ(difference(wanted, run(*plan, std::vector{x})[0]), "") << what << ", call " << call;
+            EXPECT_EQ(difference(wanted, run(*plan, std::vector{x}, RunContext::current())[0]), "")
+                << what << ", call " << call;
         }
       }
     }
@@ -247,9 +248,11 @@ TEST(Products, AKnownRightFactorIsPackedOnceAndGivesTheSameBits) {
   // One element that stands for all of them.
   const TensorType few{kF, {70, 300}}, all{kF, {300, 90}};
   const Literal x = random_values(few, 1), splat = Literal::splat(all, 0.3);
-  EXPECT_EQ(difference(run(*compile(product_of(few, splat, 0, false)), std::vector{x, splat.expanded()})[0],
-                       run(*compile(product_of(few, splat, 0, true)), std::vector{x})[0]),
-            "");
+  EXPECT_EQ(
+      difference(run(*compile(product_of(few, splat, 0, false)), std::vector{x, splat.expanded()},
+                     RunContext::current())[0],
+                 run(*compile(product_of(few, splat, 0, true)), std::vector{x}, RunContext::current())[0]),
+      "");
   // The room for a packed factor is the plan's, not the run's.
   const TensorType tall{kF, {400, 512}}, wide{kF, {512, 600}};
   const Literal b = random_values(wide, 2);
@@ -274,7 +277,8 @@ TEST(Products, AnUpdateInPlaceComesAfterEveryReadOfItsCast) {
   }
   const auto graph = builder.finish();
   const std::vector<Literal> inputs{values(x_type, 1), values(w_type, 2)};
-  const auto wanted = run(*compile(graph, {.fuse = false, .fast_kernels = false, .check = true}), inputs);
+  const auto wanted = run(*compile(graph, {.fuse = false, .fast_kernels = false, .check = true}), inputs,
+                          RunContext::current());
   for (const bool fuse : {false, true}) {
     const auto plan = compile(graph, {.fuse = fuse, .check = true});
     const Literal w = Literal::copy(w_type, inputs[1].raw());
@@ -286,7 +290,7 @@ TEST(Products, AnUpdateInPlaceComesAfterEveryReadOfItsCast) {
       targets.push_back({&type, update ? w.buffer().get() : y.get()});
     }
     const std::vector<ArrayView> views{inputs[0].view(), w.view()};
-    run(*plan, views, targets);
+    run(*plan, views, targets, RunContext::current());
     for (size_t i = 0; i < targets.size(); ++i) {
       const auto* got = static_cast<const float*>(targets[i].data);
       const auto* right = static_cast<const float*>(wanted[i].raw());

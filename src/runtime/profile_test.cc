@@ -28,7 +28,7 @@ TEST(Profiler, CountsRunsFlopsAndBytesOfEveryStep) {
   std::vector<StepProfile> steps;
   {
     const Profiler profiler;
-    for (int i = 0; i < 3; ++i) run(*plan, inputs());
+    for (int i = 0; i < 3; ++i) run(*plan, inputs(), RunContext::current());
     steps = profiler.steps();
   }
   ASSERT_EQ(steps.size(), 1u);
@@ -45,16 +45,16 @@ TEST(Profiler, CountsRunsFlopsAndBytesOfEveryStep) {
 
 TEST(Profiler, SeesOnlyWhatRunsWhileItLives) {
   const auto plan = dot_and_chain();
-  run(*plan, inputs());
+  run(*plan, inputs(), RunContext::current());
   {
     const Profiler outer;
-    run(*plan, inputs());
+    run(*plan, inputs(), RunContext::current());
     {
       const Profiler inner;
-      run(*plan, inputs());
+      run(*plan, inputs(), RunContext::current());
       EXPECT_EQ(inner.steps()[0].runs, 1);
     }
-    run(*plan, inputs());
+    run(*plan, inputs(), RunContext::current());
     EXPECT_EQ(outer.steps()[0].runs, 2);
   }
   EXPECT_EQ(Profiler::current(), nullptr);
@@ -71,8 +71,8 @@ TEST(Profiler, TellsApartTwoPlansOfOneGraph) {
   const auto fused = compile(graph), single = compile(graph, {.fuse = false});
   const std::vector<Literal> inputs{Literal::splat({DType::kF32, {8}}, 1.0)};
   const Profiler profiler;
-  run(*fused, inputs);
-  for (int i = 0; i < 2; ++i) run(*single, inputs);
+  run(*fused, inputs, RunContext::current());
+  for (int i = 0; i < 2; ++i) run(*single, inputs, RunContext::current());
   const std::vector<StepProfile> steps = profiler.steps();
   ASSERT_EQ(steps.size(), 4u);
   EXPECT_EQ(steps[0].runs, 1);
@@ -90,7 +90,8 @@ TEST(Profiler, WhatARegionRunsCountsForItsOwner) {
   }
   const auto plan = compile(builder.finish());
   const Profiler profiler;
-  run(*plan, std::vector<Literal>{Literal::of({1.0f, 2.0f}), Literal::splat({DType::kBool, {}}, int64_t{1})});
+  run(*plan, std::vector<Literal>{Literal::of({1.0f, 2.0f}), Literal::splat({DType::kBool, {}}, int64_t{1})},
+      RunContext::current());
   const std::vector<StepProfile> steps = profiler.steps();
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].what, "if f32[2]");

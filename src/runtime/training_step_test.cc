@@ -82,8 +82,8 @@ Training training_step(int64_t batch, int64_t inputs, int64_t hidden, int64_t ou
 
 TEST(TrainingStep, FollowsTheInterpreter) {
   const Training step = training_step(16, 30, 20, 5);
-  const auto wanted = interpret(*step.graph, step.inputs);
-  const auto got = run(*compile(step.graph, {.check = true}), step.inputs);
+  const auto wanted = interpret(*step.graph, step.inputs, RunContext::current());
+  const auto got = run(*compile(step.graph, {.check = true}), step.inputs, RunContext::current());
   EXPECT_EQ(wanted[0], got[0]);
   for (size_t i = 1; i < wanted.size(); ++i) {
     const Literal a = wanted[i].expanded(), b = got[i].expanded();

@@ -38,10 +38,11 @@ class Updates : public testing::Test {
     scope_.reset();
     const GraphPtr graph = graph_ = builder_.finish();
     const auto plan = compile(graph, {.check = true});
-    const std::vector<Literal> values = values_for(*graph), wanted = interpret(*graph, values);
-    EXPECT_EQ(run(*plan, values), wanted) << "apart";
+    const std::vector<Literal> values = values_for(*graph),
+                               wanted = interpret(*graph, values, RunContext::current());
+    EXPECT_EQ(run(*plan, values, RunContext::current()), wanted) << "apart";
     DonatedArrays arrays(*graph, values);
-    run(*plan, arrays.in, arrays.out);
+    run(*plan, arrays.in, arrays.out, RunContext::current());
     for (size_t i = 0; i < wanted.size(); ++i)
       EXPECT_EQ(Literal::copy(wanted[i].type(), arrays.out[i].data), wanted[i]) << "donated, output " << i;
     return plan;
@@ -66,10 +67,10 @@ TEST_F(Updates, OfAVariableAreOneStepInItsPlace) {
   auto* const elements = static_cast<float*>(arrays.out[0].data);
   const float before = elements[63 * 100];
   elements[63 * 100] = -1;
-  run(*plan, arrays.in, arrays.out);
+  run(*plan, arrays.in, arrays.out, RunContext::current());
   EXPECT_EQ(elements[63 * 100], -1);
   elements[63 * 100] = before;
-  run(*plan, arrays.in, arrays.out);
+  run(*plan, arrays.in, arrays.out, RunContext::current());
   EXPECT_NE(Literal::copy(kCache, arrays.out[0].data), kept);
 }
 
@@ -163,7 +164,7 @@ TEST_F(Updates, WaitForTheLastFence) {
   DonatedArrays arrays(*graph_, values_for(*graph_));
   const std::string before = arrays.bytes();
   Trips::arm(0);
-  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed");
+  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out, RunContext::current()); }), "run.failed");
   EXPECT_EQ(arrays.bytes(), before);
 }
 TEST_F(Updates, ThatAFenceReadsAreWrittenBehindIt) {
@@ -175,10 +176,10 @@ TEST_F(Updates, ThatAFenceReadsAreWrittenBehindIt) {
   DonatedArrays arrays(*graph_, values_for(*graph_));
   const std::string before = arrays.bytes();
   Trips::arm(0);
-  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed");
+  EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out, RunContext::current()); }), "run.failed");
   EXPECT_EQ(arrays.bytes(), before);
   Trips::disarm();
-  run(*plan, arrays.in, arrays.out);
+  run(*plan, arrays.in, arrays.out, RunContext::current());
   EXPECT_NE(arrays.bytes(), before);
 }
 

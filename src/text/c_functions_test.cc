@@ -254,7 +254,8 @@ TEST(CFunctions, SpecialValuesAreThoseOfTheInterpreter) {
   if (have_command("clang")) {
     EXPECT_EQ(refusal("clang", print_c(*graph).source), "");
   }
-  const std::vector<Literal> wanted = interpret(*graph, {{values}}), got = compiled({values});
+  const std::vector<Literal> wanted = interpret(*graph, {{values}}, RunContext::current()),
+                             got = compiled({values});
   for (size_t i = 0; i < wanted.size(); ++i) expect_near(got[i], wanted[i], 1e-5, cat("result ", i));
 }
 

@@ -188,11 +188,11 @@ TEST(C, HalvesAreComputedInF32) {
   const Literal wide_bias =
       interpret(*build({{DType::kBF16, {4}}},
                        [](GraphBuilder&, auto& t) { return Results{convert(t[0], DType::kF32)}; }),
-                {{bias}})[0];
+                {{bias}}, RunContext::current())[0];
   std::map<std::string, Literal> inputs = {{"x0", x}, {"w", w}, {"b", wide_bias}};
   std::vector<Literal> ordered;
   for (const GraphInput& input : full->inputs()) ordered.push_back(inputs.at(input.name));
-  const std::vector<Literal> wanted = interpret(*full, ordered), got = compiled({x});
+  const std::vector<Literal> wanted = interpret(*full, ordered, RunContext::current()), got = compiled({x});
   for (size_t i = 0; i < wanted.size(); ++i) expect_near(got[i], wanted[i], 1e-5, cat("result ", i));
 }
 
@@ -390,7 +390,7 @@ TEST(C, RandomGraphsSlow) {
       continue;
     }
     ++compared;
-    const std::vector<Literal> wanted = interpret(*graph, random.inputs),
+    const std::vector<Literal> wanted = interpret(*graph, random.inputs, RunContext::current()),
                                got = CompiledC(*graph, code)(arguments);
     for (size_t i = 0; i < wanted.size(); ++i)
       expect_near(got[i], wanted[i], 1e-5, cat("seed ", seed, " result ", i));

@@ -157,7 +157,8 @@ inline void expect_same_in_c(const Graph& graph, uint64_t seed, double tolerance
   }
   const CExport code = print_c(graph, variables);
   const CompiledC compiled(graph, code);
-  const std::vector<Literal> wanted = interpret(graph, inputs), got = compiled(arguments);
+  const std::vector<Literal> wanted = interpret(graph, inputs, RunContext::current()),
+                             got = compiled(arguments);
   for (size_t i = 0; i < wanted.size(); ++i)
     expect_near(got[i], wanted[i], tolerance, cat(what, " result ", i));
   if (testing::Test::HasFailure()) ADD_FAILURE() << code.source.substr(code.source.find("_predict") - 10);

@@ -236,7 +236,8 @@ module @jit_f attributes {mhlo.num_replicas = 1 : i32} {
   EXPECT_EQ(to_string(graph->node(0).attributes), "{reducer = sum, dimensions = [1]}");
   const Literal x = Literal::copy({DType::kF32, {2, 3}}, std::vector<float>{1, 2, 3, 4, 5, 6}.data());
   const Literal ten = Literal::splat({DType::kF32, {}}, 10.0);
-  EXPECT_EQ(values<float>(interpret(*graph, std::vector{x, ten})[0]), (std::vector<float>{16, 25}));
+  EXPECT_EQ(values<float>(interpret(*graph, std::vector{x, ten}, RunContext::current())[0]),
+            (std::vector<float>{16, 25}));
 }
 
 // A x = b is checked by multiplying, L L^T = A likewise.
@@ -260,12 +261,14 @@ TEST(TextParse, ReadsTheRoutinesOfLapackThatMeanTheSameAsOpsOfOurs) {
   };
   // [[4, 2], [2, 5]] is [[2, 0], [1, 2]] times its transpose; the other triangle keeps what stood there.
   const Literal positive = matrix({4, 7, 2, 5}), other = matrix({4, 2, 7, 5}), bad = matrix({1, 2, 2, 1});
-  auto got = interpret(*parse_program(cholesky_of("uplo = 76 : ui8")), std::vector{positive});
+  auto got =
+      interpret(*parse_program(cholesky_of("uplo = 76 : ui8")), std::vector{positive}, RunContext::current());
   EXPECT_EQ(values<double>(got[0]), (std::vector<double>{2, 7, 1, 2}));
   EXPECT_EQ(values<int32_t>(got[1]), std::vector<int32_t>{0});
-  got = interpret(*parse_program(cholesky_of("uplo = 85 : ui8")), std::vector{other});
+  got = interpret(*parse_program(cholesky_of("uplo = 85 : ui8")), std::vector{other}, RunContext::current());
   EXPECT_EQ(values<double>(got[0]), (std::vector<double>{2, 1, 7, 2}));
-  EXPECT_EQ(values<int32_t>(interpret(*parse_program(cholesky_of("uplo = 76 : ui8")), std::vector{bad})[1]),
+  EXPECT_EQ(values<int32_t>(interpret(*parse_program(cholesky_of("uplo = 76 : ui8")), std::vector{bad},
+                                      RunContext::current())[1]),
             std::vector<int32_t>{1});
 
   const auto solve_of = [&](const std::string& flags) {
@@ -275,7 +278,8 @@ TEST(TextParse, ReadsTheRoutinesOfLapackThatMeanTheSameAsOpsOfOurs) {
   };
   const Literal a = matrix({2, 99, 1, 4}), b = matrix({2, 4, 9, 6});
   const auto solved = [&](const std::string& flags) {
-    return values<double>(interpret(*parse_program(solve_of(flags)), std::vector{a, b})[0]);
+    return values<double>(
+        interpret(*parse_program(solve_of(flags)), std::vector{a, b}, RunContext::current())[0]);
   };
   const std::string lower = "uplo = 76 : ui8, ";
   EXPECT_EQ(solved(lower + "diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8"),
@@ -299,7 +303,7 @@ TEST(TextParse, AnUnknownReducerStaysARegionThatMayCapture) {
     "func.return"(%r) : (tensor<f32>) -> ()
   })");
   const Literal x = Literal::of<float>({1, 2, 3}), c = Literal::splat({DType::kF32, {}}, 10.0);
-  EXPECT_EQ(values<float>(interpret(*graph, std::vector{x, c})[0])[0], 10123);
+  EXPECT_EQ(values<float>(interpret(*graph, std::vector{x, c}, RunContext::current())[0])[0], 10123);
   expect_round_trip(*graph);
 }
 
@@ -364,8 +368,8 @@ TEST(TextPrint, ACompositeOfAnotherVersionIsInlined) {
   const auto inlined = parse_program(text);
   EXPECT_GT(inlined->nodes().size(), 3u);
   const Literal x = Literal::copy({DType::kF32, {2, 3}}, std::vector<float>{1, 2, 3, 4, 5, 7}.data());
-  EXPECT_TRUE(interpret(*inlined, std::vector{x})[0] ==
-              interpret(*inline_composites(*graph), std::vector{x})[0]);
+  EXPECT_TRUE(interpret(*inlined, std::vector{x}, RunContext::current())[0] ==
+              interpret(*inline_composites(*graph), std::vector{x}, RunContext::current())[0]);
 }
 
 TEST(TextPrint, DotLanguageNamesEveryNode) {

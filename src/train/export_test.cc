@@ -62,8 +62,9 @@ TEST(Export, ASavedModelBecomesAnOnnxModelOfAnyBatchSize) {
     const Tensor x = Generator(2).normal({batch, 6});
     const OnnxProgram program =
         parse_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())), {.sizes = {{"N", batch}}});
-    expect_near(interpret(*program.graph, inputs_of(*program.graph, program.variables, x))[0],
-                model.predict(x));
+    expect_near(
+        interpret(*program.graph, inputs_of(*program.graph, program.variables, x), RunContext::current())[0],
+        model.predict(x));
   }
 }
 
@@ -80,7 +81,7 @@ TEST(Export, ASavedModelBecomesStablehloWithItsWeightsInsideOrAsArguments) {
     EXPECT_EQ(text.find("composite"), std::string::npos);
     const auto graph = parse_program(text);
     EXPECT_EQ(graph->inputs().size() > 1, as_arguments);
-    expect_near(interpret(*graph, inputs_of(*graph, weights, x))[0], model.predict(x));
+    expect_near(interpret(*graph, inputs_of(*graph, weights, x), RunContext::current())[0], model.predict(x));
   }
 }
 
@@ -190,8 +191,9 @@ TEST(Export, WhatDependsOnTheBatchIsForOneBatchSize) {
   EXPECT_TRUE(error_of([&] { model_onnx(any); }).starts_with("onnx.batch: "));
   for (const std::string& bytes : {model_onnx(any, 8), model_onnx(fixed)}) {
     const OnnxProgram program = parse_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())));
-    expect_near(interpret(*program.graph, inputs_of(*program.graph, program.variables, x))[0],
-                bytes == model_onnx(fixed) ? shared.predict(x, 8) : scaled.predict(x, 8));
+    expect_near(
+        interpret(*program.graph, inputs_of(*program.graph, program.variables, x), RunContext::current())[0],
+        bytes == model_onnx(fixed) ? shared.predict(x, 8) : scaled.predict(x, 8));
   }
   EXPECT_EQ(error_of([&] { model_onnx(fixed, 7); }), "export.batch: the model takes 8 rows, not 7");
   EXPECT_EQ(error_of([&] { model_stablehlo(any, {.batch = 0}); }),

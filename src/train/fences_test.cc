@@ -151,11 +151,12 @@ TEST_F(TrainingFences, AnyNodeOfAStepMayFail) {
         DonatedArrays arrays(*fenced, values), others(*graph, values);
         const std::string before = arrays.bytes();
         Trips::arm(1000);
-        EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed") << "value " << value;
+        EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out, RunContext::current()); }), "run.failed")
+            << "value " << value;
         EXPECT_EQ(arrays.bytes(), before) << "value " << value;
         Trips::disarm();
-        run(*plan, arrays.in, arrays.out);
-        run(*compile(graph), others.in, others.out);
+        run(*plan, arrays.in, arrays.out, RunContext::current());
+        run(*compile(graph), others.in, others.out, RunContext::current());
         EXPECT_EQ(arrays.bytes(), others.bytes()) << "the bits, with a fence behind value " << value;
         if (HasFailure()) return;
         ++failed;

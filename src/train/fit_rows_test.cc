@@ -22,7 +22,7 @@ Tensor fit_rows_counting(int64_t rows) { return convert(iota({DType::kI32, {rows
 Tensor fit_rows_zeros_of(int64_t rows) { return full({rows}, 0, DType::kI32); }
 
 std::vector<std::vector<float>> batches(const Rows& rows, const FitOptions& options, int count) {
-  Passes passes(rows, options);
+  Passes passes(rows, options, RunContext::current().pool);
   std::vector<std::vector<float>> out;
   for (int i = 0; i < count; ++i) out.push_back(passes.next()[0].to_vector<float>());
   return out;
@@ -33,7 +33,7 @@ TEST(FitRows, PassesGoOnWhereTheLastEpochStopped) {
   const FitRows rows(fit_rows_counting(5), fit_rows_zeros_of(5), options);
   EXPECT_EQ(batches(rows.training, options, 5),
             (std::vector<std::vector<float>>{{0, 1}, {2, 3}, {4}, {0, 1}, {2, 3}}));
-  Passes passes(rows.training, options);
+  Passes passes(rows.training, options, RunContext::current().pool);
   EXPECT_EQ(passes.batches(), 3);
   EXPECT_EQ(passes.examples(2), 4);
   EXPECT_EQ(passes.examples(3), 5);

@@ -36,7 +36,7 @@ Observed observed(const std::function<void()>& body) {
   EXPECT_TRUE(program.updated.empty()) << "folded too early";
   std::vector<Literal> inputs;
   for (const VariablePtr& variable : program.variables) inputs.push_back(variable->value.node()->dense());
-  std::vector<Literal> results = run(*compile(program.graph), inputs);
+  std::vector<Literal> results = run(*compile(program.graph), inputs, RunContext::current());
   size_t next = 0;
   for (Tensors& increments : out.increments) {
     for (Tensor& increment : increments) increment = make_concrete(std::move(results[next++]));

@@ -47,7 +47,7 @@ class Activations {
   std::vector<Literal> operator()(const Tensors& rows, int64_t first) const {
     std::vector<Literal> inputs;
     for (const Tensor& part : part_of(rows, first, batch_)) inputs.push_back(part.node()->dense());
-    return run(*executable_, inputs);
+    return run(*executable_, inputs, RunContext::current());
   }
 
  private:

@@ -106,7 +106,7 @@ TEST_F(StepPrograms, IsTheStep) {
                                                         : full(type.shape, 0, type.dtype);
       inputs.push_back(value.node()->dense());
     }
-    const std::vector<Literal> outputs = run(*compile(optimize(program)), inputs);
+    const std::vector<Literal> outputs = run(*compile(optimize(program)), inputs, RunContext::current());
     model.train_on_batch(x, y);
     int compared = 0;
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -140,7 +140,7 @@ TEST_F(StepPrograms, GradientsAreWeighedByTheSeed) {
     }
     inputs.push_back(value.node()->dense());
   }
-  const std::vector<Literal> outputs = run(*compile(optimize(program)), inputs);
+  const std::vector<Literal> outputs = run(*compile(optimize(program)), inputs, RunContext::current());
   const auto named = [&](const std::string& name) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (program->outputs()[i].name == name) return make_concrete(outputs[i]);

@@ -81,7 +81,8 @@ TEST(SoftmaxCrossEntropy, LossAndGradient) {
   }
   const Tensor x = Tensor::of<float>({1, 2, 3, 4, 4, 4, 0, 0, 0}, {3, 3});
   const Tensor y = Tensor::of<int32_t>({2, 0, 3});
-  const auto out = interpret(*graph, std::vector<Literal>{x.node()->literal(), y.node()->literal()});
+  const auto out = interpret(*graph, std::vector<Literal>{x.node()->literal(), y.node()->literal()},
+                             RunContext::current());
   const float* loss = out[0].view().as<float>();
   EXPECT_FLOAT_EQ(loss[0], 0.40760595f);
   EXPECT_FLOAT_EQ(loss[1], std::log(3.0f));
