@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "dist/combine_replicas.h"
-#include "dist/replica_threads.h"
 #include "dist/rows.h"
 #include "dist/worker.h"
 #include "espalier/function.h"
 #include "espalier/strategy.h"
+#include "place/replica_threads.h"
 
 namespace espalier {
 

@@ -14,12 +14,12 @@
 #include "base/rank_stage.h"
 #include "base/shortest.h"
 #include "eager/shares.h"
-#include "eager/staged_program.h"
 #include "eager/traced_graph.h"
 #include "ir/constant.h"
 #include "ir/device.h"
 #include "ops/composite/call.h"
 #include "passes/pass.h"
+#include "place/staged_program.h"
 #include "runtime/executable.h"
 
 namespace espalier {

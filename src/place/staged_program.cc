@@ -1,4 +1,4 @@
-#include "eager/staged_program.h"
+#include "place/staged_program.h"
 
 #include <algorithm>
 #include <condition_variable>

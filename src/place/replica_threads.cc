@@ -1,4 +1,4 @@
-#include "dist/replica_threads.h"
+#include "place/replica_threads.h"
 
 #include <algorithm>
 #include <chrono>
