@@ -96,7 +96,8 @@ void time_rows(bool adds, int64_t rows, int64_t width, int64_t count) {
       builder.result("rows", gather(table, ids, axes, {1, width}));
     }
   }
-  const auto plan = compile(builder.finish());
+  const GraphPtr graph = builder.finish();
+  const auto plan = compile(graph, {.donations = updates_in_place(*graph)});
   std::vector<float> table(static_cast<size_t>(rows * width)), wide(static_cast<size_t>(count * width), 1.0f);
   for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i % 1001);
   // Others in each call, so that their rows are not in the first cache.

@@ -27,7 +27,7 @@ void compile_steps(const pjrt::TestCompiler& wanted) {
   pjrt::on_all_cores(steps.size(), [&](size_t i) {
     const auto begin = std::chrono::steady_clock::now();
     try {
-      const std::vector<Alias> updates = pjrt::updates_in_place(*steps[i].graph);
+      const std::vector<Alias> updates = updates_in_place(*steps[i].graph);
       results[i].compiled = compiler.compile(*steps[i].graph, {.aliases = updates});
     } catch (const Error& error) {
       results[i].problem = error.what();
@@ -41,7 +41,7 @@ void compile_steps(const pjrt::TestCompiler& wanted) {
     EXPECT_EQ(problem, "");
     if (!problem.empty()) continue;
     size_t donated = 0, inputs = 0;
-    for (const Alias& alias : pjrt::updates_in_place(graph))
+    for (const Alias& alias : updates_in_place(graph))
       donated += graph.type(graph.inputs()[alias.input].value).bytes();
     for (const GraphInput& input : graph.inputs()) inputs += graph.type(input.value).bytes();
     EXPECT_GT(donated, 0u);
@@ -71,7 +71,7 @@ void compile_for_four(const pjrt::TestCompiler& wanted) {
   const GraphPtr step = mirrored_step();
   const std::string text = print_program(*step);
   EXPECT_NE(text.find("stablehlo.all_reduce"), std::string::npos);
-  const std::vector<Alias> updates = pjrt::updates_in_place(*step);
+  const std::vector<Alias> updates = updates_in_place(*step);
   ASSERT_GT(updates.size(), 10u);
   const pjrt::Compiled compiled = wanted.open().compile(*step, {.aliases = updates}, 4);
   size_t donated = 0;

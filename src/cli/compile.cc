@@ -117,7 +117,7 @@ void compile_plan(CompileFlags flags) {
   const pjrt::Compiler compiler(plugin, named ? flags.topology : "", options);
   int64_t batch = 0;
   const std::shared_ptr<const Graph> step = step_of(flags, devices, batch);
-  const std::vector<Alias> updates = pjrt::updates_in_place(*step);
+  const std::vector<Alias> updates = updates_in_place(*step);
   const auto memory = flags.memory_gib > 0 ? static_cast<int64_t>(flags.memory_gib * (int64_t{1} << 30))
                       : named              ? static_cast<int64_t>(gib_of(flags.topology) * (int64_t{1} << 30))
                                            : bytes_of_target(target);

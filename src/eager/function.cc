@@ -390,8 +390,9 @@ struct TracedFunction::Impl {
       });
     } else {
       const RankStage::During tracing(Stage::kTrace);
-      call.here =
-          compiled->here.get([&] { return compile(optimize(plan.program.graph), {.world = context.world}); });
+      call.here = compiled->here.get([&] {
+        return compile(optimize(plan.program.graph), {.world = context.world, .donations = plan.aliases});
+      });
     }
     call.compiled = compiled;
   }

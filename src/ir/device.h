@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/made_once.h"
+#include "ir/alias.h"
 #include "ir/graph.h"
 #include "ir/literal.h"
 
@@ -53,11 +54,6 @@ struct DeviceMemory {
   int64_t current = 0, peak = 0;
   int64_t limit = 0;    // 0: not known
   int64_t program = 0;  // what the compiler says that the largest program takes; 0: it does not
-};
-
-// Input `input` of a program may lie where its output `output` will: an old value and its update.
-struct Alias {
-  size_t input = 0, output = 0;
 };
 
 // How products and convolutions of f32 are computed on a device: with all bits of a float, with about 16 of

@@ -39,18 +39,6 @@ void no_tpu_here() {
     ::setenv(variable, value, 0);
 }
 
-std::vector<Alias> updates_in_place(const Graph& graph) {
-  std::vector<Alias> out;
-  for (size_t output = 0; output < graph.outputs().size(); ++output) {
-    if (graph.outputs()[output].kind != OutputKind::kUpdate) continue;
-    for (size_t input = 0; input < graph.inputs().size(); ++input)
-      if (graph.inputs()[input].kind == InputKind::kVariable &&
-          graph.inputs()[input].name == graph.outputs()[output].name)
-        out.push_back({input, output});
-  }
-  return out;
-}
-
 Compiler::Compiler(const Plugin& plugin, const std::string& topology, const Options& options)
     : plugin_(plugin) {
   const std::vector<NamedValue> values = text_values(options);

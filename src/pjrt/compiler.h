@@ -17,9 +17,6 @@ namespace espalier::pjrt {
 // environment, where that says nothing yet, that here is none. To be called before its plugin is loaded.
 void no_tpu_here();
 
-// Each variable's new value, to take the memory of the old one: by their names in the graph.
-std::vector<Alias> updates_in_place(const Graph& graph);
-
 // Bytes of a compiled program: on the device, on each of several, where nothing else is said.
 struct Compiled {
   int64_t arguments = 0, outputs = 0;

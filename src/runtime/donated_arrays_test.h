@@ -9,8 +9,16 @@
 #include "espalier/random.h"
 #include "ir/graph.h"
 #include "ir/literal.h"
+#include "runtime/executable.h"
 
 namespace espalier {
+
+// A plan that may write the new value of each variable over the old one.
+inline std::shared_ptr<const Executable> compile_donating(std::shared_ptr<const Graph> graph,
+                                                          CompileOptions options = {}) {
+  options.donations = updates_in_place(*graph);
+  return compile(std::move(graph), options);
+}
 
 // Arrays of a run with every variable donated.
 struct DonatedArrays {

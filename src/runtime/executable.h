@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "espalier/run_context.h"
+#include "ir/alias.h"
 #include "ir/graph.h"
 
 namespace espalier {
@@ -15,6 +16,9 @@ struct CompileOptions {
   bool fast_kernels = true;  // false: every op runs its reference body
   bool check = false;        // prove that no two living values share bytes; raises InternalError
   int world = 1;             // of the contexts it will run in: among several, each collective needs a kernel
+  // Of these pairs the output may be the very array of the input, in any run. Raises InternalError for types
+  // that differ, and an input or output that stands in two.
+  std::vector<Alias> donations = {};
 };
 
 // An immutable plan. Any number of threads may run one at once: each run has its own arena.
@@ -41,8 +45,8 @@ class Executable {
 std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph,
                                           const CompileOptions& options = {});
 
-// Runs on row-major arrays in the order of the graph's signature. The output that is the new value of a
-// variable may be the very array of that variable's input; other outputs must not overlap anything. Raises
+// Runs on row-major arrays in the order of the graph's signature. An output may be the array of the input
+// that was donated to it (CompileOptions::donations); other outputs must not overlap anything. Raises
 // ShapeError[run.inputs], ShapeError[run.outputs] or ValueError[run.overlap] before anything is computed, and
 // RunError[run.failed] where a fallible op failed: outputs are as they were.
 void run(const Executable& executable, std::span<const ArrayView> inputs,

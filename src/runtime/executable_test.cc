@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "base/until_helped_test.h"
 #include "interp/interpreter.h"
+#include "runtime/donated_arrays_test.h"
 #include "runtime/plan.h"
 #include "tests/random_graph.h"
 #include "text/text.h"
@@ -64,7 +65,7 @@ TEST(Executable, RandomGraphsGiveTheInterpretersBits) {
     for (int variant = 0; variant < 4; ++variant) {
       const CompileOptions options{
           .fuse = variant != 1, .reuse_memory = variant != 2, .fast_kernels = variant != 3, .check = true};
-      const auto plan = compile(random.graph, options);
+      const auto plan = compile_donating(random.graph, options);
       const std::string what = cat("seed ", seed, ", variant ", variant);
       expect_equal(wanted, run(*plan, random.inputs, RunContext::current()), what);
       expect_equal(wanted, run_donated(*plan, random.inputs), what + ", donated");
@@ -184,7 +185,7 @@ TEST(Executable, OldValueIsReadAfterTheUpdate) {
   }
   const auto graph = builder.finish();
   const std::vector<Literal> inputs{f32({3}, {1, 2, 3})};
-  const auto out = run_donated(*compile(graph, kChecked), inputs);
+  const auto out = run_donated(*compile_donating(graph, kChecked), inputs);
   EXPECT_EQ(out[0], f32({3}, {2, 3, 4}));
   EXPECT_EQ(out[1], f32({3}, {9, 18, 27}));
   EXPECT_EQ(out[2], f32({1, 3}, {1, 2, 3}));
@@ -218,7 +219,7 @@ TEST(Executable, VariablesSwap) {
   }
   const auto graph = builder.finish();
   const std::vector<Literal> inputs{f32({2}, {1, 2}), f32({2}, {3, 4})};
-  const auto out = run_donated(*compile(graph, kChecked), inputs);
+  const auto out = run_donated(*compile_donating(graph, kChecked), inputs);
   EXPECT_EQ(out[0], f32({2}, {3, 4}));
   EXPECT_EQ(out[1], f32({2}, {1, 2}));
   EXPECT_EQ(out[2], f32({2}, {1, 2}));
@@ -235,7 +236,7 @@ TEST(Executable, UnchangedVariableAndRepeatedOutputs) {
     builder.result("y", reshape(twice, {2, 1}));
     builder.result("c", full({2}, 7));
   }
-  const auto out = run_donated(*compile(builder.finish(), kChecked), std::vector{f32({2}, {1, 2})});
+  const auto out = run_donated(*compile_donating(builder.finish(), kChecked), std::vector{f32({2}, {1, 2})});
   EXPECT_EQ(out[0], f32({2}, {1, 2}));
   EXPECT_EQ(out[1], f32({2}, {2, 4}));
   EXPECT_EQ(out[2], f32({2, 1}, {2, 4}));
@@ -250,7 +251,7 @@ TEST(Executable, RefusalsChangeNothing) {
     builder.output(OutputKind::kUpdate, "a", a + 1);
     builder.result("y", a * 2);
   }
-  const auto plan = compile(builder.finish());
+  const auto plan = compile_donating(builder.finish());
   const TensorType type{DType::kF32, {4}}, wrong{DType::kF32, {5}};
   float a[8] = {1, 2, 3, 4}, y[5] = {9, 9, 9, 9, 9};
   const auto refused = [&](ArrayView in, MutableArrayView update, MutableArrayView result, const char* rule) {

@@ -40,7 +40,7 @@ class Fences : public testing::Test {
 
 TEST_F(Fences, ARunThatFailsHasWrittenNothing) {
   const auto graph = fenced();
-  const auto plan = compile(graph, {.check = true});
+  const auto plan = compile_donating(graph, {.check = true});
   DonatedArrays arrays(*graph, values_for(*graph)), untouched(*graph, values_for(*graph));
   const std::string before = arrays.bytes();
   Trips::arm(0, 1);
@@ -67,7 +67,7 @@ TEST_F(Fences, TheErrorNamesOpPlaceAndStep) {
     const CallScope at({"net.cc", 12});
     builder.result("y", trip(exponential(x), 0));
   }
-  const auto plan = compile(builder.finish());
+  const auto plan = compile_donating(builder.finish());
   Trips::arm(0);
   try {
     run(*plan, std::vector<Literal>{Literal::splat(kRow, 1.0f)}, RunContext::current());
@@ -82,7 +82,7 @@ TEST_F(Fences, TheErrorNamesOpPlaceAndStep) {
 TEST_F(Fences, APlanWithoutOnesIsAsBefore) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const RandomGraph random(seed);
-    const auto plan = compile(random.graph);
+    const auto plan = compile_donating(random.graph);
     EXPECT_TRUE(plan->plan().fences.empty());
   }
 }
@@ -97,7 +97,7 @@ TEST_F(Fences, WhatFollowsThemIsWrittenInPlace) {
     builder.output(OutputKind::kUpdate, "b", b * 3);
     builder.output(OutputKind::kUpdate, "a", a - trip(a * 2, 0));
   }
-  const auto plan = compile(builder.finish(), {.check = true});
+  const auto plan = compile_donating(builder.finish(), {.check = true});
   EXPECT_EQ(plan->step_count(), 4u) << "no copies";
 }
 
@@ -124,7 +124,7 @@ TEST_F(Fences, RandomGraphsThatFailHaveWrittenNothing) {
       const NodeId producer = random.graph->producer(value);
       if (producer == kNone) continue;
       const auto graph = with_trip(*random.graph, value, 0);
-      const auto plan = compile(graph);
+      const auto plan = compile_donating(graph);
       DonatedArrays arrays(*graph, random.inputs);
       const std::string before = arrays.bytes();
       Trips::arm(0);
@@ -151,7 +151,7 @@ TEST_F(Fences, ARegionsFailureIsTheRuns) {
                             0, 5, [](const Tensor&, const Tensor& y) { return trip(y * 2, 0) + 1; }, next));
   }
   const auto graph = builder.finish();
-  const auto plan = compile(graph, {.check = true});
+  const auto plan = compile_donating(graph, {.check = true});
   EXPECT_EQ(plan->plan().fences.size(), 1u);
   DonatedArrays arrays(*graph, values_for(*graph));
   const std::string before = arrays.bytes();
@@ -178,7 +178,7 @@ TEST_F(Fences, EagerCallsFailToo) {
 
 TEST_F(Fences, AProfiledRunFailsAtTheSameStep) {
   const auto graph = fenced();
-  const auto plan = compile(graph);
+  const auto plan = compile_donating(graph);
   DonatedArrays arrays(*graph, values_for(*graph));
   const std::string before = arrays.bytes();
   Trips::arm(0);
@@ -197,7 +197,7 @@ TEST_F(Fences, AnElementwiseOneIsAStepOfItsOwn) {
     const Tensor x = builder.argument("x", kRow), y = exponential(x) + 1;
     builder.result("y", emit(op, std::make_shared<TripAttributes>(), {&y, 1}) * 2 + 1);
   }
-  const auto plan = compile(builder.finish());
+  const auto plan = compile_donating(builder.finish());
   ASSERT_EQ(plan->step_count(), 3u);
   Trips::arm(0);
   EXPECT_EQ(

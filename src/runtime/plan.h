@@ -94,7 +94,8 @@ struct Executable::Plan {
   uint64_t arena_bytes = 0, exchange_bytes = 0, constant_bytes = 0;
   bool exchanges = false;   // it has such bytes, or a region has
   size_t max_operands = 0;  // of one step
-  // Input i may lie exactly where output heir[i] lies, its variable's update; kNone: nowhere near any output.
+  // Input i may lie exactly where output heir[i] lies, to which it is donated; kNone: nowhere near any
+  // output.
   std::vector<uint32_t> heir;
   std::vector<size_t> input_bytes, output_bytes;
   std::vector<LiveRange> live_ranges;  // kept on request

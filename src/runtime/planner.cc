@@ -72,26 +72,28 @@ class Planner {
   }
   bool is_input(ValueId root) const { return graph_.producer(root) == kNone; }
 
-  // Pairs variables with their updates.
+  CompileOptions options_of_regions() const {
+    CompileOptions out = options_;
+    out.donations.clear();
+    return out;
+  }
+
+  // Pairs donated inputs with the outputs that may take their place.
   void find_signature() {
     plan_->heir.assign(graph_.inputs().size(), kNone);
     for (const auto& input : graph_.inputs()) plan_->input_bytes.push_back(graph_.type(input.value).bytes());
     for (const auto& output : graph_.outputs())
       plan_->output_bytes.push_back(graph_.type(output.value).bytes());
     variable_of_.assign(graph_.outputs().size(), kNone);
-    std::unordered_map<std::string_view, uint32_t> variables;
-    for (uint32_t i = 0; i < graph_.inputs().size(); ++i) {
-      if (graph_.inputs()[i].kind != InputKind::kArgument) variables.emplace(graph_.inputs()[i].name, i);
-    }
-    for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
-      const GraphOutput& output = graph_.outputs()[o];
-      if (output.kind != OutputKind::kUpdate) continue;
-      const auto it = variables.find(output.name);
-      if (it == variables.end() ||
-          graph_.type(output.value) != graph_.type(graph_.inputs()[it->second].value))
-        continue;
-      plan_->heir[it->second] = o;
-      variable_of_[o] = it->second;
+    for (const auto& [input, output] : options_.donations) {
+      const TensorType &old = graph_.type(graph_.inputs().at(input).value),
+                       &next = graph_.type(graph_.outputs().at(output).value);
+      if (old != next) throw InternalError(cat(graph_.name(), ": ", old, " is donated to ", next));
+      if (plan_->heir[input] != kNone || variable_of_[output] != kNone)
+        throw InternalError(
+            cat(graph_.name(), ": input ", input, " or output ", output, " is donated twice"));
+      plan_->heir[input] = static_cast<uint32_t>(output);
+      variable_of_[output] = static_cast<uint32_t>(input);
     }
   }
 
@@ -541,7 +543,7 @@ class Planner {
     } else {
       const auto first_region = static_cast<uint32_t>(plan_->regions.size());
       for (const GraphPtr& region : graph_.regions(node)) {
-        plan_->regions.push_back(compile(region, options_));
+        plan_->regions.push_back(compile(region, options_of_regions()));
         plan_->exchanges |= plan_->regions.back()->plan().exchanges;
       }
       out.step = reference_step(*plan_, node, inputs, outputs, first_region);
@@ -594,7 +596,7 @@ class Planner {
   const Graph& graph_;
   const Units units_;
   const uint32_t end_;
-  std::vector<uint32_t> variable_of_;  // per output: the input of the variable it updates
+  std::vector<uint32_t> variable_of_;  // per output: the input that is donated to it
   std::vector<uint32_t> last_use_;  // per root: the last unit that reads it from memory; end_: an output does
   std::vector<uint32_t> reads_;     // per root: how often it is read; an output is one, too
   std::vector<ValueId> constants_;  // read from memory

@@ -10,6 +10,7 @@
 #include "ir/builder.h"
 #include "ir/difference_test.h"
 #include "ops/select_and_scatter.h"
+#include "runtime/donated_arrays_test.h"
 #include "runtime/executable.h"
 #include "runtime/plan.h"
 #include "runtime/profile.h"
@@ -280,7 +281,7 @@ TEST(Products, AnUpdateInPlaceComesAfterEveryReadOfItsCast) {
   const auto wanted = run(*compile(graph, {.fuse = false, .fast_kernels = false, .check = true}), inputs,
                           RunContext::current());
   for (const bool fuse : {false, true}) {
-    const auto plan = compile(graph, {.fuse = fuse, .check = true});
+    const auto plan = compile_donating(graph, {.fuse = fuse, .check = true});
     const Literal w = Literal::copy(w_type, inputs[1].raw());
     Buffer y = allocate_buffer(graph->type(graph->outputs()[0].value).bytes());
     std::vector<MutableArrayView> targets;

@@ -37,7 +37,7 @@ class Updates : public testing::Test {
   std::shared_ptr<const Executable> planned() {
     scope_.reset();
     const GraphPtr graph = graph_ = builder_.finish();
-    const auto plan = compile(graph, {.check = true});
+    const auto plan = compile_donating(graph, {.check = true});
     const std::vector<Literal> values = values_for(*graph),
                                wanted = interpret(*graph, values, RunContext::current());
     EXPECT_EQ(run(*plan, values, RunContext::current()), wanted) << "apart";

@@ -147,7 +147,7 @@ TEST_F(TrainingFences, AnyNodeOfAStepMayFail) {
       for (ValueId value = 0; value < graph->value_count(); ++value) {
         if (graph->producer(value) == kNone) continue;
         const auto fenced = with_trip(*graph, value, 1000);
-        const auto plan = compile(fenced);
+        const auto plan = compile_donating(fenced);
         DonatedArrays arrays(*fenced, values), others(*graph, values);
         const std::string before = arrays.bytes();
         Trips::arm(1000);
@@ -156,7 +156,7 @@ TEST_F(TrainingFences, AnyNodeOfAStepMayFail) {
         EXPECT_EQ(arrays.bytes(), before) << "value " << value;
         Trips::disarm();
         run(*plan, arrays.in, arrays.out, RunContext::current());
-        run(*compile(graph), others.in, others.out, RunContext::current());
+        run(*compile_donating(graph), others.in, others.out, RunContext::current());
         EXPECT_EQ(arrays.bytes(), others.bytes()) << "the bits, with a fence behind value " << value;
         if (HasFailure()) return;
         ++failed;
