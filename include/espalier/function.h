@@ -12,6 +12,7 @@
 namespace espalier {
 
 class Graph;
+class Place;
 class RunContext;
 class Rewrite;
 struct TracedGraph;
@@ -45,15 +46,12 @@ class TracedFunction {
   std::vector<Tensor> call(std::span<const Tensor> arguments) const;
   // Makes the plan for arguments like these, so that calls on other threads find it.
   void prepare(std::span<const Tensor> arguments) const;
-  // The program on several replicas at once, which meet in its collectives: replica i takes arguments[i] and
-  // runs in contexts[i]. Each new value of a variable is made by one of them. `at_once` calls its argument
-  // for 0, 1, ... of them, each on a thread of its own, and returns when all have returned. Gives the results
-  // of each; raises what the first one raises that did not wait for others, and then nothing has changed.
-  // Called outside of graphs under construction, and not under a tape.
-  using AtOnce = std::function<void(const std::function<void(size_t)>&)>;
-  std::vector<std::vector<Tensor>> call_replicas(std::span<const std::vector<Tensor>> arguments,
-                                                 std::span<const RunContext* const> contexts,
-                                                 const AtOnce& at_once) const;
+  // The program on the replicas of a place at once, which meet in its collectives: replica i takes
+  // arguments[i]. Each new value of a variable is made once. Gives the results of each; raises what the first
+  // one raises that did not wait for others, and then nothing has changed. Of several: called outside of
+  // graphs under construction, and not under a tape.
+  std::vector<std::vector<Tensor>> call_each(std::span<const std::vector<Tensor>> arguments,
+                                             const Place& place, const RunContext& context) const;
   // Calls `body` while no thread traces this function, as for another look at what its trace runs.
   void between_traces(const std::function<void()>& body) const;
   // How often the body has been traced to make a plan: a number that grows with every call is a program that

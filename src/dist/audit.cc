@@ -119,10 +119,8 @@ std::optional<Replicas::Odd> Replicas::first_odd_there(std::span<const Variable>
         },
         FunctionOptions{.name = "audit", .check_captures = false});
   }
-  const RunScope scope(*contexts_[0]);
   const std::vector<Tensor> none;
-  const RunContext* const in = contexts_[0].get();
-  const Tensor gathered = audit_->call_replicas({&none, 1}, {&in, 1}, {})[0][0];
+  const Tensor gathered = audit_->call_each({&none, 1}, *place_, *contexts_[0])[0][0];
   const auto hashes = gathered.data<uint32_t>();
   return odd_of({hashes.begin(), hashes.end()}, small_first(variables, variables.size()),
                 [this](const std::vector<int>& ranks) { return devices_text(ranks); });

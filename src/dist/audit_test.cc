@@ -134,7 +134,7 @@ TEST(Audit, RowsAreComparedBehindTheVariables) {
 
 // The first one of so many.
 Replicas first_worker(int world, int64_t audit_steps) {
-  std::vector<Replicas::Place> places(1);
+  std::vector<Replicas::Seat> places(1);
   places[0].communicator = local_communicators(world)[0];
   return Replicas(std::move(places), true, {}, audit_steps);
 }

@@ -16,6 +16,8 @@
 #include "ir/dispatch.h"
 #include "ir/sink.h"
 #include "ops/reducer.h"
+#include "place/device_place.h"
+#include "place/host_place.h"
 
 namespace espalier {
 namespace {
@@ -36,7 +38,7 @@ void sum_of_ranks(std::byte* to, const std::byte* const* from, int ranks, size_t
 
 }  // namespace
 
-Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps)
+Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps)
     : several_(places.at(0).device),
       workers_(workers),
       combine_(options),
@@ -48,7 +50,7 @@ Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions optio
                            cat("a worker has one device, and here are ", current.device->replicas(), ": ",
                                current.device->name()),
                            "a worker for each device, or strategy::Mirrored in one process");
-  for (Place& place : places) {
+  for (Seat& place : places) {
     Device* const device = several_ ? several_.get() : current.device;
     contexts_.push_back(std::make_unique<RunContext>(
         RunContextOptions{.threads = place.threads,
@@ -62,7 +64,17 @@ Replicas::Replicas(std::vector<Place> places, bool workers, CombineOptions optio
   combine_.world = contexts_[0]->world;
   first_ = contexts_[0]->rank;
   count_ = static_cast<int>(several_ ? several_->replicas() : contexts_.size());
-  if (contexts_.size() > 1) threads_ = std::make_unique<ReplicaThreads>(contexts_.size());
+  if (contexts_.size() > 1) {
+    std::vector<const RunContext*> in;
+    for (const auto& context : contexts_) in.push_back(context.get());
+    auto pools = std::make_unique<PoolsPlace>(std::move(in));
+    pools_ = pools.get();
+    place_ = std::move(pools);
+  } else if (contexts_[0]->device) {
+    place_ = std::make_unique<DevicePlace>(*contexts_[0], many());
+  } else {
+    place_ = std::make_unique<HostPlace>(world(), many());
+  }
 }
 
 void Replicas::describe(std::map<std::string, std::string> facts) const {
@@ -145,59 +157,17 @@ std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows
   std::vector<std::vector<Tensor>> each;
   const int64_t most_weight = batch.most_weight();
   for (int i = 0; i < count(); ++i) each.push_back(arguments_of(batch, first_ + i, most_weight));
-  return several_ ? run_together(program, each) : std::move(run_each(program, each)[0]);
+  return std::move(program.call_each(each, *place_, tracing())[0]);
 }
 
-std::vector<Tensor> Replicas::run_together(const TracedFunction& program,
-                                           std::span<const std::vector<Tensor>> arguments) const {
-  // Larger ones are new in each step.
-  constexpr size_t kKept = size_t{1} << 16;
-  std::vector<Tensor> there;
-  std::unique_lock lock(kept_mutex_);
-  kept_.resize(std::max(kept_.size(), arguments[0].size()));
-  for (size_t k = 0; k < arguments[0].size(); ++k) {
-    std::vector<Literal> values;
-    for (const std::vector<Tensor>& own : arguments) {
-      if (own[k].type() != arguments[0][k].type())
-        throw ShapeError(
-            "strategy.values",
-            cat("replicas on devices of a plugin run one program, and argument ", k, " is ",
-                arguments[0][k].type(), " for the first and ", own[k].type(), " for another"),
-            own[k].dtype() != arguments[0][k].dtype()
-                ? "give all one dtype"
-                : cat("batches of a multiple of ", world(), " rows: batch(n, {.drop_remainder = true})"));
-      own[k].bytes();  // refuses what a function traces
-      values.push_back(own[k].node()->dense());
-    }
-    Kept& kept = kept_[k];
-    if (kept.values != values || !kept.there.defined()) {
-      kept.there = make_remote(several_->upload_each(values));
-      kept.values.clear();
-      const bool small = values[0].raw_bytes() <= kKept;
-      for (const Literal& value : values)
-        if (small) kept.values.push_back(Literal::copy(value.type(), value.raw()));
-    }
-    there.push_back(kept.there);
-  }
-  lock.unlock();
-  const RunContext* const in = contexts_[0].get();
-  return std::move(program.call_replicas({&there, 1}, {&in, 1}, {})[0]);
-}
+const RunContext& Replicas::tracing() const { return pools_ ? RunContext::current() : *contexts_[0]; }
 
 std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& program,
                                                     std::span<const std::vector<Tensor>> arguments) const {
-  if (several_ && many()) {
-    std::vector<std::vector<Tensor>> out(arguments.size());
-    for (const Tensor& result : run_together(program, arguments)) {
-      for (size_t i = 0; i < out.size(); ++i)
-        out[i].push_back(make_concrete(result.node()->remote()->download(i)));
-    }
-    return out;
-  }
-  std::vector<const RunContext*> in;
-  for (const auto& context : contexts_) in.push_back(context.get());
-  const auto at_once = [this](const std::function<void(size_t)>& body) { threads_->run(body); };
-  return program.call_replicas(arguments, in, at_once);
+  std::vector<std::vector<Tensor>> out = program.call_each(arguments, *place_, tracing());
+  for (size_t i = 0; i < out.size(); ++i)
+    for (Tensor& result : out[i]) result = place_->value_of(result, i);
+  return out;
 }
 
 std::vector<std::vector<Tensor>> Replicas::run_rows(const TracedFunction& function,
@@ -301,7 +271,7 @@ void Replicas::on_each(const std::function<void(size_t)>& body) const {
     }
     trace_context() = before;
   };
-  threads_ ? threads_->run(run) : run(0);
+  pools_ ? pools_->on_each(run) : run(0);
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }

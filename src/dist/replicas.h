@@ -15,7 +15,7 @@
 #include "dist/worker.h"
 #include "espalier/function.h"
 #include "espalier/strategy.h"
-#include "place/replica_threads.h"
+#include "place/pools_place.h"
 
 namespace espalier {
 
@@ -28,7 +28,7 @@ class Replicas {
     std::string sentence;
     std::string values = {};  // ": it is 0.1 on rank 0 and 0.2 on rank 1", of one number that workers have
   };
-  struct Place {
+  struct Seat {
     std::shared_ptr<Communicator> communicator = {};  // null: alone
     int threads = 0;                                  // of a pool of its own; 0: of the process
     std::shared_ptr<Worker> worker = {};              // whose communicator that is
@@ -37,10 +37,10 @@ class Replicas {
   };
   // Those of one device of a plugin, or of several.
   Replicas(std::shared_ptr<Device> device, CombineOptions options, int64_t audit_steps)
-      : Replicas({Place{.device = std::move(device)}}, false, options, audit_steps) {}
+      : Replicas({Seat{.device = std::move(device)}}, false, options, audit_steps) {}
   // Replicas of this process, which have neighbouring ranks: a place each, or those of the one device.
   // `workers`: whether other processes have others.
-  Replicas(std::vector<Place> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
+  Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
 
   int world() const { return combine_.world; }
   bool rounds_gradients() const { return combine_.travel != DType::kF32; }
@@ -142,8 +142,8 @@ class Replicas {
   std::vector<Tensor> arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const;
   // Of one device.
   int64_t rows_each(const BatchRows& batch) const;
-  std::vector<Tensor> run_together(const TracedFunction& program,
-                                   std::span<const std::vector<Tensor>> arguments) const;
+  // In which functions are traced for them.
+  const RunContext& tracing() const;
 
   std::vector<std::shared_ptr<Communicator>> communicators_;
   const std::shared_ptr<Device> several_;  // whose replicas these are; null: this CPU's
@@ -153,17 +153,11 @@ class Replicas {
   const int64_t audit_steps_;
   int first_ = 0, count_ = 0;
   const std::shared_ptr<Worker> worker_;
-  // An argument of the run before, and its values where they are small: equal ones are there.
-  struct Kept {
-    std::vector<Literal> values = {};
-    Tensor there = {};
-  };
   mutable std::optional<TracedFunction> audit_;  // of audited_
   mutable std::vector<Variable> audited_;
-  mutable std::mutex kept_mutex_;
-  mutable std::vector<Kept> kept_;
   mutable std::atomic<bool> told_{false}, goes_{false};
-  std::unique_ptr<ReplicaThreads> threads_;  // where there are several here
+  std::unique_ptr<Place> place_;
+  const PoolsPlace* pools_ = nullptr;  // the place, where it is that of several pools
 };
 
 // Whether this process writes and prints: without a strategy, and as the first of workers.

@@ -28,7 +28,7 @@ std::shared_ptr<Device> devices_of_plugin(const MirroredOptions& options) {
 }  // namespace
 
 OneDevice::OneDevice()
-    : Strategy(std::make_shared<Replicas>(std::vector<Replicas::Place>(1), false, CombineOptions{})) {}
+    : Strategy(std::make_shared<Replicas>(std::vector<Replicas::Seat>(1), false, CombineOptions{})) {}
 
 Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
   const CallScope scope(at);
@@ -42,7 +42,7 @@ Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
     return;
   }
   const int devices = options.devices ? options.devices : threads();
-  std::vector<Replicas::Place> places(static_cast<size_t>(devices));
+  std::vector<Replicas::Seat> places(static_cast<size_t>(devices));
   const auto ranks = local_communicators(devices);
   for (size_t i = 0; i < places.size(); ++i)
     places[i] = {devices > 1 ? ranks[i] : nullptr, std::max(threads() / devices, 1)};
@@ -58,7 +58,7 @@ MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at
                                .bucket = options.bucket,
                                .travel = options.compress == "bf16" ? DType::kBF16 : DType::kF32};
   const RunContext& current = RunContext::current();
-  std::vector<Replicas::Place> places(1);
+  std::vector<Replicas::Seat> places(1);
   if (current.communicator) {
     places[0].communicator = std::shared_ptr<Communicator>(current.communicator, [](Communicator*) {});
     places[0].threads = current.pool.threads();

@@ -230,7 +230,7 @@ strategy::TPU::TPU(const TPUClusterResolver& resolver, TPUOptions options, Locat
     replicas_ = std::make_shared<Replicas>(pjrt::several_from(*first, 0), combine, options.audit_steps);
     return;
   }
-  std::vector<Replicas::Place> place(1);
+  std::vector<Replicas::Seat> place(1);
   place[0].worker = Worker::from_environment();
   const std::shared_ptr<Worker>& worker = place[0].worker;
   const int rank = worker ? worker->communicator().rank() : 0,

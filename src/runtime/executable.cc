@@ -203,12 +203,10 @@ void replay(const Executable::Plan& plan, RunState& state, std::span<const Array
   for (const Step& step : plan.steps) step.run(step.block, frame);
 }
 
-void run(const Executable& executable, std::span<const ArrayView> inputs,
-         std::span<const MutableArrayView> outputs, const RunContext& context) {
-  const Executable::Plan& plan = executable.plan();
-  check_signature(*plan.graph, inputs, outputs);
-  std::unique_ptr<RunState> state = take_state(plan, context);
-  check_overlap(plan, *state, inputs, outputs);
+namespace {
+
+void run_in(std::unique_ptr<RunState> state, const Executable::Plan& plan, std::span<const ArrayView> inputs,
+            std::span<const MutableArrayView> outputs, const RunContext& context) {
   FloatEnvironment mode;
   RunEvents* const profiler = Profiler::current();
   try {
@@ -218,6 +216,23 @@ void run(const Executable& executable, std::span<const ArrayView> inputs,
     throw;
   }
   plan.idle.give(std::move(state));
+}
+
+}  // namespace
+
+void run_unchecked(const Executable& executable, std::span<const ArrayView> inputs,
+                   std::span<const MutableArrayView> outputs, const RunContext& context) {
+  const Executable::Plan& plan = executable.plan();
+  run_in(take_state(plan, context), plan, inputs, outputs, context);
+}
+
+void run(const Executable& executable, std::span<const ArrayView> inputs,
+         std::span<const MutableArrayView> outputs, const RunContext& context) {
+  const Executable::Plan& plan = executable.plan();
+  check_signature(*plan.graph, inputs, outputs);
+  std::unique_ptr<RunState> state = take_state(plan, context);
+  check_overlap(plan, *state, inputs, outputs);
+  run_in(std::move(state), plan, inputs, outputs, context);
 }
 
 std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs,

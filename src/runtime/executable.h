@@ -51,6 +51,9 @@ std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph,
 // RunError[run.failed] where a fallible op failed: outputs are as they were.
 void run(const Executable& executable, std::span<const ArrayView> inputs,
          std::span<const MutableArrayView> outputs, const RunContext& context);
+// The same. REQUIRES: what run() checks: who made the outputs and the plan for these types knows.
+void run_unchecked(const Executable& executable, std::span<const ArrayView> inputs,
+                   std::span<const MutableArrayView> outputs, const RunContext& context);
 // A run in two parts, up to where its first collective is waited for, and the rest: meanwhile the caller may
 // begin others, or compute. Several end in the order in which they began, as collectives do. Of its steps
 // neither a profiler nor the context's events are told.

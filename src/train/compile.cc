@@ -2,12 +2,12 @@
 
 #include "base/format.h"
 #include "eager/generator.h"
-#include "eager/shares.h"
 #include "espalier/tape.h"
 #include "nn/batch_place.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "optim/rule.h"
+#include "place/shares.h"
 #include "train/finite_sum.h"
 #include "train/output_makers.h"
 #include "train/sharded_step.h"
@@ -157,7 +157,7 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
 
 void Model::Training::require_equal_updates_of_parts(const TracedGraph& forward, const char* name,
                                                      std::span<const TensorType> types, bool trains) {
-  require_equal_updates(forward);
+  require_equal_updates(*forward.graph);
   // Generators count draws, whatever these are for.
   const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
   if (std::ranges::all_of(forward.updated, counts_draws)) return;
@@ -172,7 +172,7 @@ void Model::Training::require_equal_updates_of_parts(const TracedGraph& forward,
     } catch (const std::exception&) {
       continue;  // other rows are none of this model
     }
-    require_updates_of_any_rows(forward, *traced);
+    require_updates_of_any_rows(*forward.graph, *traced->graph);
     return;
   }
 }
@@ -311,7 +311,7 @@ TracedFunction Model::Training::program(bool trains) {
     if (trains) require_trainable(out);
     if (combines()) require_equal_updates_of_parts(out, name, types, trains);
     out = rewrite(std::move(out), rewrites, again, after);
-    if (combines() && after.empty()) require_equal_updates(out);
+    if (combines() && after.empty()) require_equal_updates(*out.graph);
     return out;
   };
   return TracedFunction(trace, std::move(function));

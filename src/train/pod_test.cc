@@ -54,7 +54,7 @@ class Pods : public testing::Test {
           EXPECT_EQ(client->size(), static_cast<size_t>(kChips / kHosts));
           const RunContext context({.threads = 1});
           const RunScope scope(context);
-          std::vector<Replicas::Place> place(1);
+          std::vector<Replicas::Seat> place(1);
           place[0].communicator = ranks[i];
           place[0].device = client->everywhere();
           program(i, PodStrategy(std::make_shared<Replicas>(std::move(place), true, CombineOptions{}, 5)));

@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "dist/rows.h"
-#include "eager/shares.h"
 #include "espalier/source.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
+#include "place/shares.h"
 #include "train/counted_rows.h"
 #include "train/wide_gradients.h"
 

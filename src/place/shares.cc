@@ -1,4 +1,4 @@
-#include "eager/shares.h"
+#include "place/shares.h"
 
 #include <algorithm>
 #include <array>
@@ -28,6 +28,13 @@ class UpdateGroups {
  private:
   std::vector<size_t> parents_;
 };
+
+std::vector<size_t> updates_of(const Graph& graph) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i].kind == OutputKind::kUpdate) out.push_back(i);
+  return out;
+}
 
 // Whether all replicas have the same from it, whatever each gives.
 bool makes_equal(const Node& node) {
@@ -100,9 +107,27 @@ void require_equal_collectives(std::span<const std::vector<std::string>* const> 
   }
 }
 
-std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas) {
-  const Graph& graph = *program.graph;
-  const size_t count = program.updated.size();
+void require_equal_arguments(std::span<const PlacedGraph> graphs, size_t world) {
+  const Graph& first = *graphs[0].graph;
+  for (const PlacedGraph& each : graphs) {
+    for (size_t k = 0; k < first.inputs().size(); ++k) {
+      if (first.inputs()[k].kind != InputKind::kArgument) break;
+      const TensorType &wanted = first.type(first.inputs()[k].value),
+                       &got = each.graph->type(each.graph->inputs()[k].value);
+      if (got == wanted) continue;
+      throw ShapeError("strategy.values",
+                       cat("replicas on devices of a plugin run one program, and argument ", k, " is ",
+                           wanted, " for the first and ", got, " for another"),
+                       got.dtype != wanted.dtype ? "give all one dtype"
+                                                 : cat("batches of a multiple of ", world,
+                                                       " rows: batch(n, {.drop_remainder = true})"));
+    }
+  }
+}
+
+std::vector<size_t> share_updates(const Graph& graph, size_t replicas) {
+  const std::vector<size_t> updates = updates_of(graph);
+  const size_t count = updates.size();
   std::vector<bool> behind(graph.nodes().size());
   for (NodeId id = 0; id < graph.nodes().size(); ++id) {
     for (const ValueId input : graph.inputs(graph.node(id))) {
@@ -125,7 +150,7 @@ std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas) {
       seen[producer] = true;
       open.push_back(producer);
     };
-    visit(graph.outputs()[program.results + u].value);
+    visit(graph.outputs()[updates[u]].value);
     while (!open.empty()) {
       const NodeId id = open.back();
       open.pop_back();
@@ -161,8 +186,7 @@ std::vector<size_t> share_updates(const TracedGraph& program, size_t replicas) {
   return out;
 }
 
-void require_equal_updates(const TracedGraph& program) {
-  const Graph& graph = *program.graph;
+void require_equal_updates(const Graph& graph) {
   std::vector<bool> differs(graph.value_count());
   for (const GraphInput& input : graph.inputs()) {
     if (input.kind == InputKind::kArgument) differs[input.value] = true;
@@ -173,27 +197,28 @@ void require_equal_updates(const TracedGraph& program) {
     if (makes_equal(node)) out = false;
     for (uint32_t i = 0; i < node.result_count; ++i) differs[node.first_result + i] = out;
   }
-  for (size_t i = 0; i < program.updated.size(); ++i) {
-    if (!differs[graph.outputs()[program.results + i].value]) continue;
+  for (const size_t update : updates_of(graph)) {
+    const GraphOutput& output = graph.outputs()[update];
+    if (!differs[output.value]) continue;
     throw ValueError("strategy.variable",
-                     cat("the new value of \"", program.updated[i]->path,
+                     cat("the new value of \"", output.name,
                          "\" would differ between replicas: it comes from the rows of one of them"),
                      "observe() in a layer says how replicas combine what they add to a variable, "
                      "strategy::all_reduce() in a function");
   }
 }
 
-void require_updates_of_any_rows(const TracedGraph& program, const TracedGraph& of_other_rows) {
-  const Graph &graph = *program.graph, &other = *of_other_rows.graph;
-  for (size_t i = 0; i < program.updated.size(); ++i) {
-    const auto same = std::ranges::find(of_other_rows.updated, program.updated[i]);
+void require_updates_of_any_rows(const Graph& graph, const Graph& other) {
+  const std::vector<size_t> others_updates = updates_of(other);
+  for (const size_t update : updates_of(graph)) {
+    const GraphOutput& output = graph.outputs()[update];
+    const auto same = std::ranges::find_if(others_updates,
+                                           [&](size_t i) { return other.outputs()[i].name == output.name; });
     std::string differs;
-    if (same == of_other_rows.updated.end()) {
+    if (same == others_updates.end()) {
       differs = "it is assigned for one of two parts alone";
     } else {
-      const auto at = static_cast<size_t>(same - of_other_rows.updated.begin());
-      const auto [mine, others] = first_other_node(graph, graph.outputs()[program.results + i].value, other,
-                                                   other.outputs()[of_other_rows.results + at].value);
+      const auto [mine, others] = first_other_node(graph, output.value, other, other.outputs()[*same].value);
       if (mine == kNone && others == kNone) continue;
       const Graph& where = mine == kNone ? other : graph;
       const Node& node = where.node(mine == kNone ? others : mine);
@@ -204,21 +229,31 @@ void require_updates_of_any_rows(const TracedGraph& program, const TracedGraph& 
     }
     throw ValueError(
         "strategy.variable",
-        cat("the new value of \"", program.updated[i]->path,
+        cat("the new value of \"", output.name,
             "\" depends on how many rows of the batch a replica has: ", differs),
         "observe() in a layer adds up what each replica has of its rows; strategy::all_reduce() in "
         "a function");
   }
 }
 
-TracedGraph with_updates(const TracedGraph& program, const std::vector<size_t>& updates) {
-  TracedGraph out =
-      trace_graph(program.graph->name(), true, program.arguments(), [&](std::span<const Tensor> in) {
-        Inlined all(program, in);
-        for (const size_t update : updates)
-          Variable(all.updates[update].variable).assign(all.updates[update].next);
-        return all.results;
-      });
+GraphPtr with_outputs(const Graph& graph, std::span<const size_t> outputs) {
+  auto out = std::make_shared<Graph>(graph.name());
+  std::vector<ValueId> map(graph.value_count(), kNone);
+  for (const GraphInput& input : graph.inputs())
+    map[input.value] = out->add_input(input.kind, input.name, graph.type(input.value));
+  std::vector<uint32_t> types;
+  std::vector<ValueId> operands;
+  for (const Node& node : graph.nodes()) {
+    operands.clear();
+    for (const ValueId input : graph.inputs(node)) operands.push_back(map[input]);
+    const NodeId id = out->append_node(graph, node, operands, graph.regions(node), types);
+    for (uint32_t i = 0; i < node.result_count; ++i)
+      map[node.first_result + i] = out->node(id).first_result + i;
+  }
+  for (const size_t number : outputs) {
+    const GraphOutput& output = graph.outputs()[number];
+    out->add_output(output.kind, output.name, map[output.value]);
+  }
   return out;
 }
 

@@ -1,0 +1,27 @@
+// A device of a plugin, or several of one, alone or beside the communicator of a process.
+#pragma once
+
+#include "place/place.h"
+
+namespace espalier {
+
+class DevicePlace final : public Place {
+ public:
+  // See HostPlace. REQUIRES: the context has a device. It outlives the place.
+  explicit DevicePlace(const RunContext& context, bool replicas = false)
+      : Place({context.device, context.rank, context.world, replicas, matmul_precision()}, context.device),
+        context_(context) {}
+  // What a program gives stays on the device. Replicas are those of several devices, which run one program:
+  // compile() raises ShapeError[strategy.values] for graphs of other types. Errors over memory name the
+  // largest tensors it needs.
+  std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const override;
+  Tensor value_of(const Tensor& result, size_t replica) const override;
+
+ private:
+  const RunContext& context_;
+};
+
+// The tensor on the device: the same, where it lies there.
+RemoteArrayPtr array_on(const Tensor& tensor, Device& device);
+
+}  // namespace espalier

@@ -1,0 +1,16 @@
+// Replicas in the reference interpreter: what the other places are held against.
+#pragma once
+
+#include "place/place.h"
+
+namespace espalier {
+
+// compile() raises ShapeError[strategy.values] for graphs of other types.
+class InterpreterPlace final : public Place {
+ public:
+  explicit InterpreterPlace(int replicas)
+      : Place({.where = this, .world = replicas, .replicas = true}, nullptr) {}
+  std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const override;
+};
+
+}  // namespace espalier

@@ -1,0 +1,67 @@
+// Where programs run: this CPU, pools of it, a device, several devices. A place makes a program of a graph,
+// and a program has one call.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "espalier/run_context.h"
+#include "ir/device.h"
+#include "ir/graph.h"
+#include "ir/sink.h"
+
+namespace espalier {
+
+// What a place has made of a graph, or of one for each of its replicas. Any number of threads may run one at
+// once.
+class Program {
+ public:
+  virtual ~Program() = default;
+  // Takes concrete tensors, of the types and in the order of the graph's inputs, wherever they lie, and gives
+  // its outputs; those of replicas stand one behind the other. donated[i]: nobody but the caller holds the
+  // array of input i, and the output that is its pair may take its place. An output stays undefined where the
+  // donated tensor holds it now, and where another replica gives the same new value. Where it raises, arrays
+  // of this host are as they were.
+  virtual void run(std::span<const Tensor* const> inputs, std::span<const char> donated,
+                   std::span<Tensor> outputs, const RunContext& context) const = 0;
+};
+
+// A graph to be compiled. Of a pair the input may lie where the output will, if it is donated: their types
+// are equal, and none stands in two.
+struct PlacedGraph {
+  GraphPtr graph;
+  std::span<const Alias> pairs = {};
+};
+
+// What a compilation follows, besides its graphs.
+struct PlaceKey {
+  const void* where = nullptr;  // a device, or pools; null: this CPU
+  int rank = 0, world = 1;
+  bool replicas = false;  // of a strategy: what would differ between them is refused
+  MatmulPrecision precision = MatmulPrecision::kHighest;
+  bool operator==(const PlaceKey&) const = default;
+};
+
+class Place {
+ public:
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  virtual ~Place() = default;
+
+  // Programs of places with one key are the same.
+  const PlaceKey key;
+  // Where variables stay that a program has read; null: here.
+  Device* const device;
+
+  // Of one graph, or of one for each replica: graphs of one function, for parts of a batch that may differ in
+  // their numbers of rows.
+  virtual std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const = 0;
+  // What a replica has of a result of its own.
+  virtual Tensor value_of(const Tensor& result, size_t) const { return result; }
+
+ protected:
+  Place(const PlaceKey& key, Device* device) : key(key), device(device) {}
+};
+
+}  // namespace espalier
