@@ -21,6 +21,11 @@ struct FunctionOptions {
   std::string name = "function";
   size_t max_plans = 8;        // least recently used plans are dropped beyond this; at least one is kept
   bool check_captures = true;  // trace again on the second call and compare (always in checked builds)
+  // Arguments, by their numbers, that a call may overwrite: each gives its memory to the first result of its
+  // type that has none yet, as a cache that comes back with a row more. Who reads the tensor afterwards hears
+  // StateError[tensor.donated]. What a variable, a tape or another tensor holds, too, is copied instead; a
+  // variable and a tape go on reading it. Under a tape nothing is donated.
+  std::vector<size_t> donate = {};
   // What is done to the graph between its trace and its plan, in order (docs/decisions/0007-seams.md).
   std::vector<std::shared_ptr<const Rewrite>> rewrites = {};
 };

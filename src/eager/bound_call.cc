@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/format.h"
+#include "espalier/error.h"
 #include "place/device_place.h"
 
 namespace espalier {
@@ -50,13 +52,29 @@ class UpdateTurn {
   const TracedGraph& program_;
 };
 
-std::vector<Alias> pairs_of(const TracedGraph& program) {
-  const size_t arguments = program.graph->inputs().size() - program.variables.size();
+std::vector<Alias> pairs_of(const TracedGraph& program, std::span<const size_t> donated) {
+  const Graph& graph = *program.graph;
+  const size_t arguments = graph.inputs().size() - program.variables.size();
   std::vector<Alias> out;
   for (size_t i = 0; i < program.updated.size(); ++i) {
     const auto it = std::ranges::find(program.variables, program.updated[i]);
     if (it != program.variables.end())
       out.push_back({arguments + static_cast<size_t>(it - program.variables.begin()), program.results + i});
+  }
+  std::vector<char> taken(program.results, false);
+  for (const size_t argument : donated) {
+    if (argument >= arguments)
+      throw ValueError("function.donate", cat("argument ", argument, " is to be donated, and \"",
+                                              graph.name(), "\" takes ", counted(arguments, "argument")));
+    const TensorType& type = graph.type(graph.inputs()[argument].value);
+    size_t result = 0;
+    while (result < program.results && (taken[result] || graph.type(graph.outputs()[result].value) != type))
+      ++result;
+    if (result == program.results)
+      throw ValueError("function.donate", cat("argument ", argument, " of \"", graph.name(),
+                                              "\" is donated, and no free result is ", type, " as it is"));
+    taken[result] = true;
+    out.push_back({argument, result});
   }
   return out;
 }
@@ -74,16 +92,45 @@ Tensor value_beside_calls(const VariableState& variable) {
   return variable.value;
 }
 
-TracedPairs::TracedPairs(TracedGraph traced) : program(std::move(traced)), pairs(pairs_of(program)) {}
+TracedPairs::TracedPairs(TracedGraph traced, std::span<const size_t> donated)
+    : program(std::move(traced)),
+      donated(donated.begin(), donated.end()),
+      pairs(pairs_of(program, donated)) {}
 
 // What nobody else holds.
 void BoundCall::donate(std::span<const TracedPairs* const> traced) {
   size_t first = 0;
   for (const TracedPairs* each : traced) {
-    for (const Alias& pair : each->pairs)
-      donated_[first + pair.input] = sole_owner(*inputs_[first + pair.input]);
+    const size_t arguments = each->arguments();
+    for (const Alias& pair : each->pairs) {
+      const size_t input = first + pair.input;
+      if (pair.input >= arguments) {
+        donated_[input] = sole_owner(*inputs_[input]);
+        continue;
+      }
+      // The caller holds it too, and has given it away.
+      const auto& node = inputs_[input]->node();
+      const auto same = [&](const Tensor* other) { return other->node() == node; };
+      donated_[input] = !node->kept() && node->owns_array() && std::ranges::count_if(inputs_, same) == 1;
+    }
     first += each->program.graph->inputs().size();
   }
+}
+
+std::vector<Tensor> BoundCall::results_of(const TracedPairs& traced, size_t first, size_t input) {
+  std::vector<Tensor> out;
+  out.reserve(traced.program.results);
+  for (size_t i = 0; i < traced.program.results; ++i) out.push_back(std::move(outputs_[first + i]));
+  for (const Alias& pair : traced.pairs) {
+    if (pair.input >= traced.arguments() || out[pair.output].defined()) continue;
+    const TensorNode& node = *inputs_[input + pair.input]->node();
+    out[pair.output] = make_concrete(Literal(node.type, node.literal().buffer()));
+  }
+  for (const size_t argument : traced.donated) {
+    const TensorNode& node = *inputs_[input + argument]->node();
+    if (!node.kept()) node.donate(traced.program.graph->name());
+  }
+  return out;
 }
 
 void BoundCall::run(std::span<const TracedPairs* const> traced, const Place& place, const Program& program,
@@ -112,15 +159,16 @@ void BoundCall::run(std::span<const TracedPairs* const> traced, const Place& pla
   }
   outputs_.resize(outputs);
   program.run(inputs_, donated_, outputs_, context);
-  auto output = outputs_.begin();
+  size_t input = 0, output = 0;
   for (size_t i = 0; i < traced.size(); ++i) {
     const TracedGraph& own = traced[i]->program;
-    results[i].reserve(own.results);
-    for (size_t k = 0; k < own.results; ++k) results[i].push_back(std::move(*output++));
+    results[i] = results_of(*traced[i], output, input);
+    output += own.results;
     for (const VariablePtr& variable : own.updated) {
-      if (output->defined()) variable->value = std::move(*output);
+      if (outputs_[output].defined()) variable->value = std::move(outputs_[output]);
       ++output;
     }
+    input += own.graph->inputs().size();
   }
   outputs_.clear();
 }

@@ -9,11 +9,15 @@
 
 namespace espalier {
 
-// A program that was traced, and of each update the old value of its variable, whose place it may take.
+// A program that was traced, and which inputs give their places to which outputs: of each update the old
+// value of its variable, and donated arguments. Raises ValueError[function.donate] for an argument that is
+// not there, or that no result has the type of.
 struct TracedPairs {
-  explicit TracedPairs(TracedGraph program);
+  TracedPairs(TracedGraph program, std::span<const size_t> donated);
   const TracedGraph program;
+  const std::vector<size_t> donated;
   const std::vector<Alias> pairs;
+  size_t arguments() const { return program.graph->inputs().size() - program.variables.size(); }
 };
 
 // Keeps its lists from call to call; used by one at a time.
@@ -28,6 +32,8 @@ class BoundCall {
 
  private:
   void donate(std::span<const TracedPairs* const> traced);
+  // The results of one, from output `first` on, whose inputs begin at `input`.
+  std::vector<Tensor> results_of(const TracedPairs& traced, size_t first, size_t input);
 
   std::vector<const Tensor*> inputs_;
   std::vector<char> donated_;

@@ -163,7 +163,7 @@ struct TracedFunction::Impl {
   std::shared_ptr<Plan> trace(std::span<const Tensor> arguments, const RunContext& context) {
     std::vector<TensorType> signature;
     for (const Tensor& argument : arguments) signature.push_back(argument.type());
-    auto plan = std::make_shared<Plan>(traced_graph(signature, traced_before(context)));
+    auto plan = std::make_shared<Plan>(traced_graph(signature, traced_before(context)), options.donate);
     plan->context = trace_context();
     plan->signature = std::move(signature);
     traced = plan->structures = plan->program.structures;

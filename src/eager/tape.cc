@@ -24,7 +24,9 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
                      {call.inputs.begin(), call.inputs.end()},
                      {outputs.begin(), outputs.end()},
                      {call.regions.begin(), call.regions.end()}});
+    for (const Tensor& input : call.inputs) input.node()->keep();
     for (const Tensor& output : outputs) {
+      output.node()->keep();
       if (is_float(output.dtype())) active.insert(output, static_cast<uint32_t>(calls.size()));
     }
   }
@@ -90,6 +92,7 @@ void GradientTape::watch(const Tensor& tensor, Location at) {
     throw DTypeError("tape.watch", cat("only floating-point tensors have gradients, got ", tensor.type()));
   }
   if (impl_->active.insert(tensor, 0)) impl_->kept.push_back(tensor);
+  tensor.node()->keep();
 }
 
 void GradientTape::watch(const Variable& variable, Location at) {

@@ -127,6 +127,7 @@ Tensor VariableState::read() {
   Trace* trace = Trace::current();
   const Tensor now = trace ? trace->read(shared_from_this()) : value;
   ReadObserver::each([&](ReadObserver& observer) { observer.on_read(shared_from_this(), now); });
+  now.node()->keep();
   return now;
 }
 

@@ -2,6 +2,7 @@
 // neither.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -45,16 +46,24 @@ struct TensorNode {
   // or what was computed of nothing else, as an iota.
   bool moves() const { return moves_ || literal_.is_splat() || type.elements() == 1; }
   void let_move() const { moves_ = true; }
+  // Whether a variable or a tape holds it too, so that nobody may be given its array.
+  bool kept() const { return kept_.load(std::memory_order_relaxed); }
+  void keep() const { kept_.store(true, std::memory_order_relaxed); }
+  // The array is somebody else's from here on: whoever reads the tensor hears StateError[tensor.donated],
+  // with `whom` and the line of the innermost CallScope. REQUIRES: !kept().
+  void donate(const std::string& whom) const;
 
  private:
   const Literal& downloaded() const;
   const Literal& made_dense() const;
   mutable Literal literal_;
-  RemoteArrayPtr remote_;
-  bool known_ = false;           // literal_ is what remote_ holds, from the beginning
-  mutable std::once_flag once_;  // of the download, or of a splat's expansion: what was downloaded is none
+  mutable RemoteArrayPtr remote_;
+  mutable bool known_ = false;    // literal_ is what remote_ holds, from the beginning
+  mutable bool donated_ = false;  // remote_ says to whom
+  mutable std::once_flag once_;   // of the download, or of a splat's expansion: what was downloaded is none
   mutable std::unique_ptr<Literal> dense_;
   mutable bool moves_ = false;
+  mutable std::atomic<bool> kept_{false};
 };
 Tensor make_concrete(Literal literal);
 // On a device, until its data are asked for.

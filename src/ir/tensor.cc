@@ -30,13 +30,43 @@ const TensorNode& checked(const Tensor& tensor) {
   return *tensor.node();
 }
 
+// In the place of one that was given away.
+class DonatedArray final : public RemoteArray {
+ public:
+  DonatedArray(TensorType type, const std::string& whom)
+      : type_(std::move(type)), whom_(whom), at_(CallScope::current()) {}
+  const TensorType& type() const override { return type_; }
+  Device& device() const override { refuse(); }
+  Literal download(size_t) const override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw StateError("tensor.donated",
+                     cat("this ", type_, " was donated to \"", whom_, "\"",
+                         at_.known() ? cat(" at ", at_) : std::string(), ", and is gone"),
+                     "use what the call gave in its place");
+  }
+
+  const TensorType type_;
+  const std::string whom_;
+  const Location at_;
+};
+
 }  // namespace
 
 Tensor make_concrete(Literal literal) {
   return Tensor(std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>(), std::move(literal)));
 }
 
+void TensorNode::donate(const std::string& whom) const {
+  remote_ = std::make_shared<DonatedArray>(type, whom);
+  known_ = false;
+  donated_ = true;
+  literal_ = Literal();
+}
+
 const Literal& TensorNode::downloaded() const {
+  if (donated_) remote_->download();
   std::call_once(once_, [this] { literal_ = remote_->download(); });
   return literal_;
 }
