@@ -13,6 +13,7 @@
 #include "runtime/plan.h"
 #include "runtime/steps.h"
 #include "runtime/tile_program.h"
+#include "runtime/uses.h"
 
 namespace espalier {
 namespace {
@@ -27,15 +28,19 @@ class Planner {
         plan_(std::make_unique<Executable::Plan>()),
         graph_(*graph),
         units_(find_units(graph_, options.fuse, options.fuse && options.fast_kernels)),
-        end_(static_cast<uint32_t>(units_.count())) {
+        end_(static_cast<uint32_t>(units_.count())),
+        donations_(find_donations(graph_, options.donations)),
+        uses_(find_uses(graph_, units_, donations_)),
+        place_(graph_.value_count()) {
     plan_->graph = std::move(graph);
     plan_->fused = options.fuse;
     plan_->casts = options.fuse && options.fast_kernels;
+    plan_->heir = donations_.output_of;
+    for (const auto& input : graph_.inputs()) plan_->input_bytes.push_back(bytes(input.value));
+    for (const auto& output : graph_.outputs()) plan_->output_bytes.push_back(bytes(output.value));
   }
 
   std::unique_ptr<Executable::Plan> finish() {
-    find_signature();
-    find_uses();
     reserve_exchange();
     lay_out_constants();
     assign_slots();
@@ -59,16 +64,11 @@ class Planner {
   }
 
  private:
-  static constexpr uint32_t kNever = kNone;
-
   size_t bytes(ValueId value) const { return graph_.type(value).bytes(); }
   const Literal* constant_of(ValueId root) const {
     const NodeId producer = graph_.producer(root);
     if (producer == kNone || graph_.node(producer).op != &op_constant) return nullptr;
     return &static_cast<const ConstantAttributes&>(*graph_.node(producer).attributes).value;
-  }
-  static bool is_one_element(const Literal& literal) {
-    return literal.is_splat() || literal.type().elements() == 1;
   }
   bool is_input(ValueId root) const { return graph_.producer(root) == kNone; }
 
@@ -76,48 +76,6 @@ class Planner {
     CompileOptions out = options_;
     out.donations.clear();
     return out;
-  }
-
-  // Pairs donated inputs with the outputs that may take their place.
-  void find_signature() {
-    plan_->heir.assign(graph_.inputs().size(), kNone);
-    for (const auto& input : graph_.inputs()) plan_->input_bytes.push_back(graph_.type(input.value).bytes());
-    for (const auto& output : graph_.outputs())
-      plan_->output_bytes.push_back(graph_.type(output.value).bytes());
-    variable_of_.assign(graph_.outputs().size(), kNone);
-    for (const auto& [input, output] : options_.donations) {
-      const TensorType &old = graph_.type(graph_.inputs().at(input).value),
-                       &next = graph_.type(graph_.outputs().at(output).value);
-      if (old != next) throw InternalError(cat(graph_.name(), ": ", old, " is donated to ", next));
-      if (plan_->heir[input] != kNone || variable_of_[output] != kNone)
-        throw InternalError(
-            cat(graph_.name(), ": input ", input, " or output ", output, " is donated twice"));
-      plan_->heir[input] = static_cast<uint32_t>(output);
-      variable_of_[output] = static_cast<uint32_t>(input);
-    }
-  }
-
-  void find_uses() {
-    last_use_.assign(graph_.value_count(), kNever);
-    place_.resize(graph_.value_count());
-    reads_.resize(graph_.value_count());
-    for (uint32_t unit = 0; unit < end_; ++unit) {
-      for_each_read(graph_, units_, unit, [&](ValueId root, bool by_element) {
-        last_use_[root] = unit;
-        ++reads_[root];
-        const Literal* literal = constant_of(root);
-        if (!literal) return;
-        if (by_element && is_one_element(*literal)) return;
-        constants_.push_back(root);
-      });
-    }
-    for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
-      const ValueId root = units_.root[graph_.outputs()[o].value];
-      const bool unchanged = variable_of_[o] != kNone && root == graph_.inputs()[variable_of_[o]].value;
-      if (!unchanged) last_use_[root] = end_;
-      ++reads_[root];
-      if (constant_of(root)) constants_.push_back(root);
-    }
   }
 
   // Operands and results of a collective that works in place lie one behind the other in memory that other
@@ -136,7 +94,7 @@ class Planner {
       exchange_of_[unit] = plan_->exchange_bytes;
       for (uint32_t i = 0; i < node.input_count; ++i) {
         const ValueId root = units_.read_from(graph_, node, i);
-        if (!is_input(root) && !constant_of(root) && last_use_[root] == unit && senders[root] == 1)
+        if (!is_input(root) && !constant_of(root) && uses_.last[root] == unit && senders[root] == 1)
           exchange_.try_emplace(root, plan_->exchange_bytes);
         exchange_[node.first_result + i] = plan_->exchange_bytes;
         plan_->exchange_bytes += exchange_room(bytes(root));
@@ -145,8 +103,6 @@ class Planner {
   }
 
   void lay_out_constants() {
-    std::sort(constants_.begin(), constants_.end());
-    constants_.erase(std::unique(constants_.begin(), constants_.end()), constants_.end());
     struct Splat {
       uint64_t offset, bytes;
       const Literal* literal;
@@ -166,7 +122,7 @@ class Planner {
       return std::pair(bits, width);
     };
     std::vector<std::pair<const Literal*, uint64_t>> dense;
-    for (const ValueId root : constants_) {
+    for (const ValueId root : uses_.constants) {
       const Literal& literal = *constant_of(root);
       if (bytes(root) == 0) {
         place_[root] = {kConstantSlot, 0};
@@ -194,7 +150,7 @@ class Planner {
       fill_elements(plan_->constants.get() + splat.offset, splat.literal->raw(), key.second,
                     static_cast<int64_t>(splat.bytes / key.second));
     }
-    for (const ValueId root : constants_) {
+    for (const ValueId root : uses_.constants) {
       const Literal& literal = *constant_of(root);
       if (literal.is_splat() && bytes(root))
         place_[root] = {kConstantSlot, splats.at(key_of(literal)).offset};
@@ -235,7 +191,7 @@ class Planner {
     const size_t index = root - node.first_result;
     if (!units_.updates(node, index)) return kNone;
     const ValueId operand = units_.read_from(graph_, node, index);
-    return reads_[operand] == 1 && !exchange_.contains(operand) ? operand : kNone;
+    return uses_.reads[operand] == 1 && !exchange_.contains(operand) ? operand : kNone;
   }
 
   struct Split : SplitCollective {
@@ -248,7 +204,7 @@ class Planner {
     if (!options_.fast_kernels) return;
     for (const SplitCollective& split :
          schedule_collectives(graph_, units_, [this](ValueId root, uint32_t unit) {
-           return exchange_.contains(root) && last_use_[root] == unit;
+           return exchange_.contains(root) && uses_.last[root] == unit;
          })) {
       splits_.push_back({split});
       split_units_.insert(split.unit);
@@ -257,8 +213,8 @@ class Planner {
       const Node& node = graph_.node(units_.nodes_of(split.unit)[0]);
       for (uint32_t i = 0; i < node.input_count; ++i) {
         const ValueId root = units_.read_from(graph_, node, i);
-        last_use_[root] = std::max(last_use_[root], split.end);
-        held_until_.emplace(last_use_[root], root);
+        uses_.last[root] = std::max(uses_.last[root], split.end);
+        held_until_.emplace(uses_.last[root], root);
       }
     }
   }
@@ -285,16 +241,16 @@ class Planner {
       return place_[value] = {kExchangeSlot, it->second};
     const uint64_t offset = arena_.allocate(bytes(value));
     place_[value] = {kArenaSlot, offset};
-    record(offset, bytes(value), unit, last_use_[value], false);
+    record(offset, bytes(value), unit, uses_.last[value], false);
     return place_[value];
   }
   void record(uint64_t offset, uint64_t size, uint32_t first, uint32_t last, bool in_place) {
     if (options_.check)
-      plan_->live_ranges.push_back({offset, size, first, last == kNever ? first : last, in_place});
+      plan_->live_ranges.push_back({offset, size, first, last == Uses::kNever ? first : last, in_place});
   }
   void release(ValueId root, uint32_t unit) {
     if (!options_.reuse_memory || place_[root].slot != kArenaSlot) return;
-    if (last_use_[root] != kNever && last_use_[root] > unit) return;
+    if (uses_.last[root] != Uses::kNever && uses_.last[root] > unit) return;
     arena_.free(place_[root].offset, bytes(root));
     place_[root] = {};
   }
@@ -302,10 +258,10 @@ class Planner {
   void take_over(ValueId value, ValueId dying, uint32_t unit) {
     place_[value] = place_[dying];
     place_[dying] = {};
-    record(place_[value].offset, bytes(value), unit, last_use_[value], true);
+    record(place_[value].offset, bytes(value), unit, uses_.last[value], true);
   }
   bool dies(ValueId root, uint32_t unit) const {
-    return options_.reuse_memory && place_[root].slot == kArenaSlot && last_use_[root] == unit;
+    return options_.reuse_memory && place_[root].slot == kArenaSlot && uses_.last[root] == unit;
   }
 
   // The output to write `value` into at `unit`. `reads_in_step`: whether the variable may be overwritten by
@@ -315,11 +271,11 @@ class Planner {
     if (!is_open(unit)) return kNone;
     const auto [first, last] = wanted_outputs_.equal_range(value);
     for (auto it = first; it != last; ++it) {
-      const uint32_t variable = variable_of_[it->second];
-      if (variable == kNone) return it->second;
-      const ValueId old = graph_.inputs()[variable].value;
-      if (last_use_[old] == kNever || last_use_[old] < unit) return it->second;
-      if (last_use_[old] == unit && overwrites(old)) return it->second;
+      const uint32_t input = donations_.input_of[it->second];
+      if (input == kNone) return it->second;
+      const ValueId old = graph_.inputs()[input].value;
+      if (uses_.last[old] == Uses::kNever || uses_.last[old] < unit) return it->second;
+      if (uses_.last[old] == unit && overwrites(old)) return it->second;
     }
     return kNone;
   }
@@ -387,7 +343,7 @@ class Planner {
     std::vector<ValueId> taken;
     for (uint32_t i = 0; i < draft.size(); ++i) {
       const ValueId value = draft.result(i);
-      if (last_use_[value] == kNever) continue;
+      if (uses_.last[value] == Uses::kNever) continue;
       // Overwritten variables are stored after the tile has been read.
       bool late = false;
       const uint32_t output = output_for(value, unit, [&](ValueId old) {
@@ -424,7 +380,7 @@ class Planner {
       } else {
         taken.push_back(dying);
         place_[value] = place_[dying];
-        record(place_[value].offset, bytes(value), unit, last_use_[value], true);
+        record(place_[value].offset, bytes(value), unit, uses_.last[value], true);
         draft.store(i, place_[value], false);
       }
     }
@@ -558,7 +514,7 @@ class Planner {
       arena_.free(step.workspace_offset, step.workspace_bytes);
     for (const ValueId root : step.roots) release(root, unit);
     for (uint32_t i = 0; i < node.result_count; ++i) {
-      if (last_use_[node.first_result + i] == kNever) release(node.first_result + i, unit);
+      if (uses_.last[node.first_result + i] == Uses::kNever) release(node.first_result + i, unit);
     }
   }
 
@@ -575,7 +531,7 @@ class Planner {
       const Ref to = output_place(o);
       Ref from = place_[root];
       if (bytes(root) == 0 || (from.slot == to.slot && from.offset == to.offset)) continue;
-      const bool unchanged = variable_of_[o] != kNone && root == graph_.inputs()[variable_of_[o]].value;
+      const bool unchanged = is_unchanged(graph_, units_, donations_, o);
       if (is_input(root) && !unchanged && plan_->heir[from.slot - plan_->first_input] != kNone) {
         const uint64_t offset = arena_.allocate(bytes(root));
         record(offset, bytes(root), end_, end_, false);
@@ -596,10 +552,8 @@ class Planner {
   const Graph& graph_;
   const Units units_;
   const uint32_t end_;
-  std::vector<uint32_t> variable_of_;  // per output: the input that is donated to it
-  std::vector<uint32_t> last_use_;  // per root: the last unit that reads it from memory; end_: an output does
-  std::vector<uint32_t> reads_;     // per root: how often it is read; an output is one, too
-  std::vector<ValueId> constants_;  // read from memory
+  const Donations donations_;
+  Uses uses_;  // what a collective in two parts reads is used until it ends
   std::vector<Ref> place_;
   std::unordered_multimap<ValueId, uint32_t> wanted_outputs_;
   std::unordered_map<ValueId, uint64_t> exchange_;      // offsets of values in memory that other ranks reach
