@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <list>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/constant.h"
 #include "ops/collective.h"
+#include "passes/pass.h"
 #include "runtime/collective_schedule.h"
+#include "runtime/constant_layout.h"
 #include "runtime/decompose.h"
 #include "runtime/fusion.h"
 #include "runtime/integer_products.h"
@@ -18,9 +18,6 @@
 namespace espalier {
 namespace {
 
-// A constant of at least this size keeps its buffer; smaller ones are laid out together.
-constexpr size_t kLargeConstant = 1 << 16;
-
 class Planner {
  public:
   Planner(std::shared_ptr<const Graph> graph, const CompileOptions& options)
@@ -31,10 +28,14 @@ class Planner {
         end_(static_cast<uint32_t>(units_.count())),
         donations_(find_donations(graph_, options.donations)),
         uses_(find_uses(graph_, units_, donations_)),
+        constants_(lay_out_constants(graph_, uses_.constants)),
         place_(graph_.value_count()) {
     plan_->graph = std::move(graph);
     plan_->fused = options.fuse;
     plan_->casts = options.fuse && options.fast_kernels;
+    plan_->constants = constants_.small;
+    plan_->constant_bytes = constants_.small_bytes;
+    plan_->large_constants = constants_.large;
     plan_->heir = donations_.output_of;
     for (const auto& input : graph_.inputs()) plan_->input_bytes.push_back(bytes(input.value));
     for (const auto& output : graph_.outputs()) plan_->output_bytes.push_back(bytes(output.value));
@@ -42,7 +43,6 @@ class Planner {
 
   std::unique_ptr<Executable::Plan> finish() {
     reserve_exchange();
-    lay_out_constants();
     assign_slots();
     assign_outputs();
     reserve_regions();
@@ -65,11 +65,6 @@ class Planner {
 
  private:
   size_t bytes(ValueId value) const { return graph_.type(value).bytes(); }
-  const Literal* constant_of(ValueId root) const {
-    const NodeId producer = graph_.producer(root);
-    if (producer == kNone || graph_.node(producer).op != &op_constant) return nullptr;
-    return &static_cast<const ConstantAttributes&>(*graph_.node(producer).attributes).value;
-  }
   bool is_input(ValueId root) const { return graph_.producer(root) == kNone; }
 
   CompileOptions options_of_regions() const {
@@ -94,7 +89,7 @@ class Planner {
       exchange_of_[unit] = plan_->exchange_bytes;
       for (uint32_t i = 0; i < node.input_count; ++i) {
         const ValueId root = units_.read_from(graph_, node, i);
-        if (!is_input(root) && !constant_of(root) && uses_.last[root] == unit && senders[root] == 1)
+        if (!is_input(root) && !constant_of(graph_, root) && uses_.last[root] == unit && senders[root] == 1)
           exchange_.try_emplace(root, plan_->exchange_bytes);
         exchange_[node.first_result + i] = plan_->exchange_bytes;
         plan_->exchange_bytes += exchange_room(bytes(root));
@@ -102,74 +97,11 @@ class Planner {
     }
   }
 
-  void lay_out_constants() {
-    struct Splat {
-      uint64_t offset, bytes;
-      const Literal* literal;
-    };
-    std::map<std::pair<uint64_t, size_t>, Splat> splats;  // by bits and width
-    std::unordered_map<const std::byte*, Ref> known;
-    uint64_t total = 0;
-    const auto reserve = [&](uint64_t size) {
-      const uint64_t offset = total;
-      total += (size + 63) / 64 * 64;
-      return offset;
-    };
-    const auto key_of = [](const Literal& literal) {
-      uint64_t bits = 0;
-      const size_t width = size_of(literal.type().dtype);
-      std::memcpy(&bits, literal.raw(), width);
-      return std::pair(bits, width);
-    };
-    std::vector<std::pair<const Literal*, uint64_t>> dense;
-    for (const ValueId root : uses_.constants) {
-      const Literal& literal = *constant_of(root);
-      if (bytes(root) == 0) {
-        place_[root] = {kConstantSlot, 0};
-      } else if (literal.is_splat()) {
-        Splat& splat = splats.try_emplace(key_of(literal), Splat{0, 0, &literal}).first->second;
-        splat.bytes = std::max<uint64_t>(splat.bytes, bytes(root));
-      } else {
-        auto [it, added] = known.try_emplace(literal.buffer().get());
-        if (added && bytes(root) >= kLargeConstant) {
-          it->second = {kFirstFixedSlot + static_cast<uint32_t>(plan_->large_constants.size()), 0};
-          plan_->large_constants.push_back(literal.buffer());
-        } else if (added) {
-          it->second = {kConstantSlot, reserve(bytes(root))};
-          dense.emplace_back(&literal, it->second.offset);
-        }
-        place_[root] = it->second;
-      }
-    }
-    for (auto& [key, splat] : splats) splat.offset = reserve(splat.bytes);
-    plan_->constant_bytes = total;
-    plan_->constants = allocate_buffer(total);
-    for (const auto& [literal, offset] : dense)
-      std::memcpy(plan_->constants.get() + offset, literal->raw(), literal->raw_bytes());
-    for (const auto& [key, splat] : splats) {
-      fill_elements(plan_->constants.get() + splat.offset, splat.literal->raw(), key.second,
-                    static_cast<int64_t>(splat.bytes / key.second));
-    }
-    for (const ValueId root : uses_.constants) {
-      const Literal& literal = *constant_of(root);
-      if (literal.is_splat() && bytes(root))
-        place_[root] = {kConstantSlot, splats.at(key_of(literal)).offset};
-    }
-  }
-
-  // All elements of a constant that lies in memory, or null.
-  const void* constant_bytes(ValueId root) const {
-    const auto [slot, offset] = place_[root];
-    if (!constant_of(root) || bytes(root) == 0 || slot == kNone) return nullptr;
-    const Buffer& buffer =
-        slot == kConstantSlot ? plan_->constants : plan_->large_constants[slot - kFirstFixedSlot];
-    return buffer.get() + offset;
-  }
-
   void assign_slots() {
     plan_->first_input = kFirstFixedSlot + static_cast<uint32_t>(plan_->large_constants.size());
     plan_->first_output = plan_->first_input + static_cast<uint32_t>(graph_.inputs().size());
     plan_->slot_count = plan_->first_output + static_cast<uint32_t>(graph_.outputs().size());
+    for (const auto& [root, place] : constants_.places) place_[root] = place;
     for (uint32_t i = 0; i < graph_.inputs().size(); ++i)
       place_[graph_.inputs()[i].value] = {plan_->first_input + i, 0};
   }
@@ -179,7 +111,7 @@ class Planner {
   void assign_outputs() {
     for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
       for (ValueId root = units_.root[graph_.outputs()[o].value]; root != kNone; root = updated_by(root)) {
-        if (!is_input(root) && !constant_of(root)) wanted_outputs_.emplace(root, o);
+        if (!is_input(root) && !constant_of(graph_, root)) wanted_outputs_.emplace(root, o);
       }
     }
   }
@@ -415,8 +347,8 @@ class Planner {
     for (size_t i = 0; i < node.input_count; ++i) {
       const ValueId input = graph_.inputs(node)[i];
       roots.push_back(units_.read_from(graph_, node, i));
-      constants.push_back(constant_bytes(roots.back()));
-      const Literal* literal = units_.updates(node, i) ? constant_of(roots.back()) : nullptr;
+      constants.push_back(constants_.elements(graph_, roots.back()));
+      const Literal* literal = units_.updates(node, i) ? constant_of(graph_, roots.back()) : nullptr;
       splats.push_back(literal && is_one_element(*literal) ? literal->raw() : nullptr);
       inputs.push_back(bytes(input) && !splats.back() ? place_[roots.back()] : Ref{kArenaSlot, 0});
       const DType memory = graph_.type(roots.back()).dtype;
@@ -554,6 +486,7 @@ class Planner {
   const uint32_t end_;
   const Donations donations_;
   Uses uses_;  // what a collective in two parts reads is used until it ends
+  const ConstantLayout constants_;
   std::vector<Ref> place_;
   std::unordered_multimap<ValueId, uint32_t> wanted_outputs_;
   std::unordered_map<ValueId, uint64_t> exchange_;      // offsets of values in memory that other ranks reach
