@@ -8,6 +8,7 @@
 #include "runtime/collective_schedule.h"
 #include "runtime/constant_layout.h"
 #include "runtime/decompose.h"
+#include "runtime/exchange_layout.h"
 #include "runtime/fusion.h"
 #include "runtime/integer_products.h"
 #include "runtime/plan.h"
@@ -28,11 +29,13 @@ class Planner {
         end_(static_cast<uint32_t>(units_.count())),
         donations_(find_donations(graph_, options.donations)),
         uses_(find_uses(graph_, units_, donations_)),
+        exchange_(options.fast_kernels ? lay_out_exchange(graph_, units_, uses_) : ExchangeLayout()),
         constants_(lay_out_constants(graph_, uses_.constants)),
         place_(graph_.value_count()) {
     plan_->graph = std::move(graph);
     plan_->fused = options.fuse;
     plan_->casts = options.fuse && options.fast_kernels;
+    plan_->exchange_bytes = exchange_.bytes;
     plan_->constants = constants_.small;
     plan_->constant_bytes = constants_.small_bytes;
     plan_->large_constants = constants_.large;
@@ -42,7 +45,6 @@ class Planner {
   }
 
   std::unique_ptr<Executable::Plan> finish() {
-    reserve_exchange();
     assign_slots();
     assign_outputs();
     reserve_regions();
@@ -73,30 +75,6 @@ class Planner {
     return out;
   }
 
-  // Operands and results of a collective that works in place lie one behind the other in memory that other
-  // ranks reach. An operand that is read later, or that another collective sends, is copied there.
-  void reserve_exchange() {
-    if (!options_.fast_kernels) return;
-    std::unordered_map<ValueId, int> senders;
-    for (uint32_t unit = 0; unit < end_; ++unit) {
-      const Node& node = graph_.node(units_.nodes_of(unit)[0]);
-      for (uint32_t i = 0; i < node.input_count && is_collective(*node.op); ++i)
-        ++senders[units_.read_from(graph_, node, i)];
-    }
-    for (uint32_t unit = 0; unit < end_; ++unit) {
-      const Node& node = graph_.node(units_.nodes_of(unit)[0]);
-      if (!exchanges_in_place(*node.op)) continue;
-      exchange_of_[unit] = plan_->exchange_bytes;
-      for (uint32_t i = 0; i < node.input_count; ++i) {
-        const ValueId root = units_.read_from(graph_, node, i);
-        if (!is_input(root) && !constant_of(graph_, root) && uses_.last[root] == unit && senders[root] == 1)
-          exchange_.try_emplace(root, plan_->exchange_bytes);
-        exchange_[node.first_result + i] = plan_->exchange_bytes;
-        plan_->exchange_bytes += exchange_room(bytes(root));
-      }
-    }
-  }
-
   void assign_slots() {
     plan_->first_input = kFirstFixedSlot + static_cast<uint32_t>(plan_->large_constants.size());
     plan_->first_output = plan_->first_input + static_cast<uint32_t>(graph_.inputs().size());
@@ -123,7 +101,7 @@ class Planner {
     const size_t index = root - node.first_result;
     if (!units_.updates(node, index)) return kNone;
     const ValueId operand = units_.read_from(graph_, node, index);
-    return uses_.reads[operand] == 1 && !exchange_.contains(operand) ? operand : kNone;
+    return uses_.reads[operand] == 1 && !exchange_.of_value.contains(operand) ? operand : kNone;
   }
 
   struct Split : SplitCollective {
@@ -136,7 +114,7 @@ class Planner {
     if (!options_.fast_kernels) return;
     for (const SplitCollective& split :
          schedule_collectives(graph_, units_, [this](ValueId root, uint32_t unit) {
-           return exchange_.contains(root) && uses_.last[root] == unit;
+           return exchange_.of_value.contains(root) && uses_.last[root] == unit;
          })) {
       splits_.push_back({split});
       split_units_.insert(split.unit);
@@ -169,7 +147,7 @@ class Planner {
   }
 
   Ref arena_place(ValueId value, uint32_t unit) {
-    if (const auto it = exchange_.find(value); it != exchange_.end())
+    if (const auto it = exchange_.of_value.find(value); it != exchange_.of_value.end())
       return place_[value] = {kExchangeSlot, it->second};
     const uint64_t offset = arena_.allocate(bytes(value));
     place_[value] = {kArenaSlot, offset};
@@ -295,7 +273,7 @@ class Planner {
       ValueId dying = kNone;
       for (const auto& load : draft.loads()) {
         const ValueId root = load.access.value;
-        if (exchange_.contains(value) || load.splat || !load.access.direct || load.last_read > i ||
+        if (exchange_.of_value.contains(value) || load.splat || !load.access.direct || load.last_read > i ||
             bytes(root) != bytes(value) || !dies(root, unit) || is_kept(root) ||
             std::count(taken.begin(), taken.end(), root)) {
           continue;
@@ -396,7 +374,7 @@ class Planner {
       } else {
         ValueId dying = kNone;
         for (const ValueId root : roots) {
-          if (dying == kNone && dies(root, at) && overwrites(i, root) && !exchange_.contains(value))
+          if (dying == kNone && dies(root, at) && overwrites(i, root) && !exchange_.of_value.contains(value))
             dying = root;
         }
         if (dying != kNone) {
@@ -410,8 +388,8 @@ class Planner {
     if (kernel.run) {
       Ref workspace{kArenaSlot, 0};
       if (kernel.exchange) {
-        const auto in_place = exchange_of_.find(unit);
-        const bool apart = in_place == exchange_of_.end();
+        const auto in_place = exchange_.of_unit.find(unit);
+        const bool apart = in_place == exchange_.of_unit.end();
         workspace = {kExchangeSlot, apart ? plan_->exchange_bytes : in_place->second};
         if (apart) plan_->exchange_bytes += exchange_room(kernel.workspace);
       } else if (kernel.workspace) {
@@ -486,12 +464,11 @@ class Planner {
   const uint32_t end_;
   const Donations donations_;
   Uses uses_;  // what a collective in two parts reads is used until it ends
+  const ExchangeLayout exchange_;
   const ConstantLayout constants_;
   std::vector<Ref> place_;
   std::unordered_multimap<ValueId, uint32_t> wanted_outputs_;
-  std::unordered_map<ValueId, uint64_t> exchange_;      // offsets of values in memory that other ranks reach
-  std::unordered_map<uint32_t, uint64_t> exchange_of_;  // per unit that works there in place
-  std::vector<Split> splits_;                           // as they begin
+  std::vector<Split> splits_;  // as they begin
   size_t begun_ = 0, ended_ = 0;
   std::unordered_set<uint32_t> split_units_;
   std::unordered_multimap<uint32_t, ValueId> held_until_;  // by unit: what a collective reads until there
