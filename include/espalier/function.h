@@ -62,8 +62,8 @@ class TracedFunction {
   // How often the body has been traced to make a plan: a number that grows with every call is a program that
   // recompiles all the time.
   size_t traces() const;
-  // The graph for arguments like these, which it traces: before the passes, or after what is named, which is
-  // "trace", a rewrite or a pass. Raises ValueError[function.after] for another name.
+  // The graph for arguments like these, which it traces: before the passes, or after "trace", a rewrite, a
+  // pass or a lowering of this CPU's plans. Raises ValueError[function.after] for another name.
   std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments, const std::string& after = "") const;
 
  private:

@@ -303,8 +303,8 @@ class Model : public Layer {
                       Location at = Location::here());
   // The program of such a step, as StableHLO text, after `after`: "trace" is the forward pass, then come its
   // rewrites "add_gradients", "fold_observations", "update", "check_numerics" where it is asked for,
-  // "keep_results", and the passes
-  // "fold", "simplify", "swap_dot", "cse", "dce". Empty: after all rewrites. Changes no variable. Raises
+  // "keep_results", the passes "fold", "simplify", "swap_dot", "cse", "dce", and what plans of this CPU begin
+  // with, "decompose", "integer_products". Empty: after all rewrites. Changes no variable. Raises
   // StateError[step_program.compile], ShapeError[step_program.rows], ValueError[function.after] for another
   // name.
   std::string step_program(const TensorList& x, const TensorList& y, const std::string& after = "",

@@ -9,7 +9,7 @@
 #include "cli/strategy_flags.h"
 #include "espalier/error.h"
 #include "passes/inline_composites.h"
-#include "passes/pass.h"
+#include "runtime/lowering.h"
 #include "text/text.h"
 
 namespace espalier::cli {
@@ -48,12 +48,11 @@ std::string short_text(const Graph& program) {
   return out;
 }
 
-// The program as the passes leave it, up to the one called `after`.
+// The program as passes and lowerings leave it, up to the one called `after`.
 std::shared_ptr<const Graph> passed(std::shared_ptr<const Graph> program, const std::string& after) {
-  std::vector<std::string> names;
-  for (const Pass* pass : all_passes()) names.emplace_back(pass->name);
+  const std::vector<std::string> names = passes_and_lowerings();
   if (std::ranges::find(names, after) == names.end()) throw_unknown("graph.after", "pass", after, names);
-  return optimize(std::move(program), {.last = after});
+  return graph_after(std::move(program), after);
 }
 
 // The text of a plan's step.
@@ -111,10 +110,11 @@ void add_graph(CLI::App& app) {
       ->required();
   verb->add_option(
           "--after", options->after,
-          "Print the program after this pass: fold, simplify, swap_dot, cse or dce; for a plan also after "
-          "this rewrite: trace (the forward pass), add_gradients, widen_gradients, strategy (several "
-          "devices), fold_observations, update, check_numerics or keep_results (default: a program as it "
-          "is, the step of a plan after all rewrites)")
+          "Print the program after this pass: fold, simplify, swap_dot, cse or dce; or, as this CPU runs it, "
+          "after decompose (composites without code of their own) or integer_products (products of 8-bit "
+          "integers in f32); for a plan also after this rewrite: trace (the forward pass), add_gradients, "
+          "widen_gradients, strategy (several devices), fold_observations, update, check_numerics or "
+          "keep_results (default: a program as it is, the step of a plan after all rewrites)")
       ->option_text("NAME");
   add_strategy(*verb, options->distribute);
   CLI::Option* dot = verb->add_flag("--dot", options->dot,

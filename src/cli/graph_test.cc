@@ -8,6 +8,7 @@
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "ir/builder.h"
+#include "runtime/lowering.h"
 #include "text/text.h"
 
 namespace espalier::cli {
@@ -66,6 +67,35 @@ TEST(GraphVerb, AfterAPass) {
   EXPECT_EQ(after("cse"), 5);
   EXPECT_EQ(after("dce"), 2);
   EXPECT_EQ(rule_of([&] { call_verb(add_graph, {"-", "--after", "trace"}, source); }), "graph.after");
+}
+
+TEST(GraphVerb, AfterALowering) {
+  GraphBuilder builder("lowered");
+  {
+    SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {2}}),
+                 q = builder.argument("q", {DType::kI8, {2, 2}});
+    builder.result("d", digamma(x));
+    builder.result("p", dot_general(q, q, {.lhs_contracting = {1}, .rhs_contracting = {0}}, DType::kI32));
+  }
+  const std::string source = print_program(*builder.finish());
+  const auto has = [&](const char* name, const char* part) {
+    return call_verb(add_graph, {"-", "--text", "--after", name}, source).find(part) != std::string::npos;
+  };
+  const char *composite = "espalier.digamma", *product = "(tensor<2x2xf32>, tensor<2x2xf32>)";
+  EXPECT_TRUE(has("dce", composite));
+  EXPECT_FALSE(has("decompose", composite));
+  EXPECT_FALSE(has("decompose", product));
+  EXPECT_FALSE(has("integer_products", composite));
+  EXPECT_TRUE(has("integer_products", product));
+}
+
+TEST(GraphVerb, HelpNamesAllThatAProgramIsShownAfter) {
+  CLI::App app;
+  add_graph(app);
+  const std::string help = app.get_subcommand("graph")->get_option("--after")->get_description();
+  for (const std::string& name : passes_and_lowerings())
+    EXPECT_NE(help.find(name), std::string::npos) << name << ": " << help;
 }
 
 // A plan's step of training, before it is run: nothing is written.

@@ -16,9 +16,9 @@
 #include "ir/constant.h"
 #include "ir/device.h"
 #include "ops/composite/call.h"
-#include "passes/pass.h"
 #include "place/place_of.h"
 #include "place/shares.h"
+#include "runtime/lowering.h"
 
 namespace espalier {
 namespace {
@@ -341,7 +341,7 @@ std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> argum
   std::vector<std::string> names{kTraced};
   for (const auto& each : impl_->options.rewrites) names.push_back(each->name);
   const size_t rewrites = names.size();
-  for (const Pass* pass : all_passes()) names.push_back(pass->name);
+  for (std::string& name : passes_and_lowerings()) names.push_back(std::move(name));
   const auto at = after.empty() ? names.begin() + static_cast<std::ptrdiff_t>(rewrites) - 1
                                 : std::ranges::find(names, after);
   if (at == names.end()) throw_unknown("function.after", "rewrite or pass", after, names);
@@ -354,7 +354,7 @@ std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> argum
   // A part of the way makes not all variables.
   if (number + 1 >= rewrites) impl_->traced = program.structures;
   one.unlock();
-  return number < rewrites ? program.graph : optimize(program.graph, {.last = *at});
+  return number < rewrites ? program.graph : graph_after(program.graph, *at);
 }
 
 }  // namespace espalier

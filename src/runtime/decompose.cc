@@ -3,18 +3,26 @@
 #include <algorithm>
 
 #include "ir/builder.h"
-#include "ir/constant.h"
+#include "passes/pass.h"
 
 namespace espalier {
 namespace {
 
 bool needs_body(const Node& node) { return !node.op->eval && node.op->decompose; }
 
-std::shared_ptr<const Graph> decompose_once(const Graph& graph) {
+bool has_bodiless(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return needs_body(node) || std::ranges::any_of(graph.regions(node), [](const GraphPtr& region) {
+             return has_bodiless(*region);
+           });
+  });
+}
+
+std::shared_ptr<Graph> decompose_once(const Graph& graph) {
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes()) {
     if (!needs_body(node)) {
-      rewriter.copy(node);
+      rewriter.copy(node, rewrite_regions(graph, node, decompose_once));
       continue;
     }
     CallScope at(graph.location(node));
@@ -30,8 +38,7 @@ std::shared_ptr<const Graph> decompose_once(const Graph& graph) {
 }  // namespace
 
 std::shared_ptr<const Graph> decompose_bodiless(std::shared_ptr<const Graph> graph) {
-  while (std::any_of(graph->nodes().begin(), graph->nodes().end(), needs_body))
-    graph = decompose_once(*graph);
+  while (has_bodiless(*graph)) graph = decompose_once(*graph);
   return graph;
 }
 

@@ -5,7 +5,7 @@
 
 namespace espalier {
 
-// The graph itself when it has none. Regions are left as they are: each becomes a plan of its own.
+// Also in regions. The graph itself when it has none.
 std::shared_ptr<const Graph> decompose_bodiless(std::shared_ptr<const Graph> graph);
 
 }  // namespace espalier

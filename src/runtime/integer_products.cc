@@ -8,6 +8,7 @@
 #include "ops/convolution.h"
 #include "ops/dot_general.h"
 #include "ops/registry.h"
+#include "passes/pass.h"
 
 namespace espalier {
 namespace {
@@ -88,30 +89,33 @@ Tensor product_of(const Node& node, const Tensor& lhs, const Tensor& rhs) {
   return convert(sums, DType::kI32);
 }
 
-}  // namespace
+bool has_products(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return cut_of(graph, node).has_value() ||
+           std::ranges::any_of(graph.regions(node),
+                               [](const GraphPtr& region) { return has_products(*region); });
+  });
+}
 
-std::shared_ptr<const Graph> integer_products_in_f32(std::shared_ptr<const Graph> graph) {
-  if (std::ranges::none_of(graph->nodes(),
-                           [&](const Node& node) { return cut_of(*graph, node).has_value(); }))
-    return graph;
-  Rewriter rewriter(*graph);
-  for (const Node& node : graph->nodes()) {
-    const std::optional<Cut> cut = cut_of(*graph, node);
+std::shared_ptr<Graph> rewrite_products(const Graph& graph) {
+  Rewriter rewriter(graph);
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Cut> cut = cut_of(graph, node);
     if (!cut) {
-      rewriter.copy(node);
+      rewriter.copy(node, rewrite_regions(graph, node, rewrite_products));
       continue;
     }
-    CallScope at(graph->location(node));
-    NameScope name(graph->scope(node));
+    CallScope at(graph.location(node));
+    NameScope name(graph.scope(node));
     SinkScope scope(rewriter.builder());
-    const auto inputs = graph->inputs(node);
+    const auto inputs = graph.inputs(node);
     Tensor sum;
     for (int64_t first = 0; first < cut->length; first += cut->size) {
       const int64_t last = std::min(first + cut->size, cut->length);
       // Whole, a factor of groups has other lengths along the axis than the other one.
       const auto part = [&](ValueId value, int64_t axis) {
         const bool whole = cut->size >= cut->length;
-        return part_of(rewriter, value, axis, first, whole ? graph->type(value).shape[axis] : last);
+        return part_of(rewriter, value, axis, first, whole ? graph.type(value).shape[axis] : last);
       };
       const Tensor product = product_of(node, part(inputs[0], cut->lhs_axis), part(inputs[1], cut->rhs_axis));
       sum = sum.defined() ? sum + product : product;
@@ -119,6 +123,12 @@ std::shared_ptr<const Graph> integer_products_in_f32(std::shared_ptr<const Graph
     rewriter.replace(node.first_result, sum);
   }
   return rewriter.finish();
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> integer_products_in_f32(std::shared_ptr<const Graph> graph) {
+  return has_products(*graph) ? rewrite_products(*graph) : std::move(graph);
 }
 
 }  // namespace espalier

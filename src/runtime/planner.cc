@@ -4,9 +4,8 @@
 #include "ops/collective.h"
 #include "passes/pass.h"
 #include "runtime/collective_schedule.h"
-#include "runtime/decompose.h"
-#include "runtime/integer_products.h"
 #include "runtime/kernel_choice.h"
+#include "runtime/lowering.h"
 #include "runtime/place_tiles.h"
 #include "runtime/steps.h"
 
@@ -315,9 +314,7 @@ class Planner {
 }  // namespace
 
 std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph, const CompileOptions& options) {
-  graph = decompose_bodiless(std::move(graph));
-  if (options.fast_kernels) graph = integer_products_in_f32(std::move(graph));
-  Planner planner(std::move(graph), options);
+  Planner planner(lower_graph(std::move(graph), options.fast_kernels), options);
   return std::make_shared<Executable>(planner.finish());
 }
 
