@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/idle.h"
 #include "base/made_once.h"
+#include "base/object_pool.h"
 #include "base/rank_stage.h"
 #include "base/shortest.h"
 #include "eager/bound_call.h"

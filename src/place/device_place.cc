@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/format.h"
-#include "base/idle.h"
+#include "base/object_pool.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
 #include "passes/pass.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/idle.h"
+#include "base/object_pool.h"
 #include "passes/pass.h"
 #include "place/shares.h"
 #include "runtime/executable.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/idle.h"
+#include "base/object_pool.h"
 #include "espalier/communicator.h"
 #include "espalier/error.h"
 #include "passes/pass.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "base/idle.h"
+#include "base/object_pool.h"
 #include "espalier/run_context.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"

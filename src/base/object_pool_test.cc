@@ -1,4 +1,4 @@
-#include "base/idle.h"
+#include "base/object_pool.h"
 
 #include <thread>
 
