@@ -12,12 +12,12 @@ namespace espalier {
 // Keeps what users give back. While one thread at a time takes and gives, there is neither a lock nor an
 // allocation; what several hold at once lies behind a lock.
 template <class T>
-class Idle {
+class ObjectPool {
  public:
-  Idle() = default;
-  ~Idle() { delete first_.load(); }
-  Idle(const Idle&) = delete;
-  Idle& operator=(const Idle&) = delete;
+  ObjectPool() = default;
+  ~ObjectPool() { delete first_.load(); }
+  ObjectPool(const ObjectPool&) = delete;
+  ObjectPool& operator=(const ObjectPool&) = delete;
 
   // Null when none is idle.
   std::unique_ptr<T> take() {

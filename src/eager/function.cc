@@ -113,7 +113,7 @@ struct TracedFunction::Impl {
   std::optional<Structures> traced;        // of the last trace
   std::mutex mutex;                        // of what follows; nothing takes long behind it
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
-  Idle<CallState> calls;
+  ObjectPool<CallState> calls;
   size_t traces = 0;
 
   // While the body runs on this thread, which holds tracing_mutex.

@@ -173,7 +173,7 @@ struct Bf16Gemm::Call {
   std::byte* workspace;
   void* c;
   int64_t batches;
-  const Follower& follower;
+  const Epilogue& epilogue;
   bool parallel;
 };
 
@@ -294,7 +294,7 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
                   last_panel});
         bf16_tiles_amx.end();
         if (whole) {
-          follow_block(call.follower, batch * size, columns(), row_of(2 * strip), row_of(2 * last_strip),
+          run_epilogue(call.epilogue, batch * size, columns(), row_of(2 * strip), row_of(2 * last_strip),
                        panel * kBf16Block, std::min(last_panel * kBf16Block, columns()));
         }
       });
@@ -311,7 +311,7 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
         bf16_tiles_amx.add(block + segment * block_floats() + half, kBf16TileRows, block + half);
       store(block, tile, panel, c);
     }
-    call.follower(batch * size + row_of(tile) * columns(), batch * size + row_of(tile + 1) * columns());
+    call.epilogue(batch * size + row_of(tile) * columns(), batch * size + row_of(tile + 1) * columns());
   });
 }
 
@@ -356,17 +356,17 @@ void Bf16Gemm::run_many_rows(const Call& call) const {
               last_panel});
     bf16_tiles_amx.end();
     const int64_t last_row = last_strip < strips() ? tiles[static_cast<size_t>(2 * last_strip)].row : rows();
-    follow_block(call.follower, batch * size, columns(), tiles[static_cast<size_t>(2 * strip)].row, last_row,
+    run_epilogue(call.epilogue, batch * size, columns(), tiles[static_cast<size_t>(2 * strip)].row, last_row,
                  panel * kBf16Block, std::min(last_panel * kBf16Block, columns()));
   });
 }
 
 void Bf16Gemm::run(ThreadPool& pool, const void* a, const IndexMap& a_batch, const void* b,
                    const IndexMap& b_batch, std::byte* workspace, void* c, int64_t batches,
-                   const Follower& follower) const {
+                   const Epilogue& epilogue) const {
   if (batches * rows() * columns() == 0) return;
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kTileParallelWork);
-  const Call call{pool, a, a_batch, b, b_batch, workspace, c, batches, follower, parallel};
+  const Call call{pool, a, a_batch, b, b_batch, workspace, c, batches, epilogue, parallel};
   if (few_rows()) return run_few_rows(call);
   run_many_rows(call);
 }

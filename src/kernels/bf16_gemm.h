@@ -101,7 +101,7 @@ struct Bf16Gemm {
   void pack_ahead(const void* b, const IndexMap& b_batch, uint16_t* packed);
   int64_t packed_elements() const { return panels() * panel_elements(); }
   void run(ThreadPool& pool, const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
-           std::byte* workspace, void* c, int64_t batches, const Follower& follower) const;
+           std::byte* workspace, void* c, int64_t batches, const Epilogue& epilogue) const;
 
  private:
   struct Task;

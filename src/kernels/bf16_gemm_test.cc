@@ -70,13 +70,13 @@ struct Bf16Problem {
       const Follow& follow;
       const float* c;
     } const context{follow, c.data()};
-    const Follower follower{[](const void* memory, int64_t first, int64_t last) {
+    const Epilogue epilogue{[](const void* memory, int64_t first, int64_t last) {
                               const auto& context = *static_cast<const Context*>(memory);
                               context.follow(context.c, first, last);
                             },
                             &context};
     gemm.run(thread_pool(), left, kOne, right, kOne, start,
-             round ? static_cast<void*>(bits.data()) : c.data(), 1, follow ? follower : Follower{});
+             round ? static_cast<void*>(bits.data()) : c.data(), 1, follow ? epilogue : Epilogue{});
     if (round) {
       for (size_t i = 0; i < c.size(); ++i) c[i] = BFloat16::from_bits(bits[i]);
     }
@@ -172,7 +172,7 @@ TEST_F(Bf16Products, NeitherThreadsNorLayoutChangeABit) {
   }
 }
 
-TEST_F(Bf16Products, TheFollowerSeesEveryElementOnceAfterItsSum) {
+TEST_F(Bf16Products, TheEpilogueSeesEveryElementOnceAfterItsSum) {
   for (const auto& [m, n, k] : kShapes) {
     for (const int threads : {1, 2, 5}) {
       thread_pool().set_threads(threads);

@@ -87,12 +87,12 @@ void run_f32_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams<Gemm>*>(call.params);
   p.product.run(call.pool(), input_of<float>(p, call), kOne, static_cast<const float*>(call.in[1]), kOne,
                 reinterpret_cast<float*>(call.workspace + p.spread_bytes), static_cast<float*>(call.out[0]),
-                1, call.follower);
+                1, call.epilogue);
 }
 void run_bf16_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams<Bf16Gemm>*>(call.params);
   p.product.run(call.pool(), input_of<uint16_t>(p, call), kOne, call.in[1], kOne,
-                call.workspace + p.spread_bytes, call.out[0], 1, call.follower);
+                call.workspace + p.spread_bytes, call.out[0], 1, call.epilogue);
 }
 
 // Nothing when the call is not for a product.
@@ -180,7 +180,7 @@ PreparedKernel prepare_convolution(const KernelSite& site) {
   params->product.choose(current_isa());
   PreparedKernel kernel;
   kernel.run = run_f32_convolution;
-  kernel.takes_follower = true;
+  kernel.takes_epilogue = true;
   kernel.workspace =
       params->spread_bytes + static_cast<size_t>(params->product.workspace_floats(1)) * sizeof(float);
   kernel.params = std::move(params);
@@ -195,7 +195,7 @@ PreparedKernel prepare_convolution_bf16(const KernelSite& site) {
   params->product.round = result == DType::kBF16;
   PreparedKernel kernel;
   kernel.run = run_bf16_convolution;
-  kernel.takes_follower = true;
+  kernel.takes_epilogue = true;
   kernel.workspace = params->spread_bytes + params->product.workspace_bytes(1);
   kernel.params = std::move(params);
   return kernel;

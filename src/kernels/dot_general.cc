@@ -52,13 +52,13 @@ void run_f32_dot_general(const KernelCall& call) {
   const auto& p = *static_cast<const DotParams<Gemm>*>(call.params);
   p.product.run(call.pool(), static_cast<const float*>(call.in[0]), p.a_batch,
                 static_cast<const float*>(call.in[1]), p.b_batch, reinterpret_cast<float*>(call.workspace),
-                static_cast<float*>(call.out[0]), p.a_batch.count, call.follower);
+                static_cast<float*>(call.out[0]), p.a_batch.count, call.epilogue);
 }
 
 void run_bf16_dot_general(const KernelCall& call) {
   const auto& p = *static_cast<const DotParams<Bf16Gemm>*>(call.params);
   p.product.run(call.pool(), call.in[0], p.a_batch, call.in[1], p.b_batch, call.workspace, call.out[0],
-                p.a_batch.count, call.follower);
+                p.a_batch.count, call.epilogue);
 }
 
 // B, if it is known and, padded to whole panels, not too large.
@@ -86,7 +86,7 @@ PreparedKernel prepare_dot_general(const KernelSite& site) {
   pack_ahead<float>(b, params->product.packed_floats(), *params);
   PreparedKernel kernel;
   kernel.run = run_f32_dot_general;
-  kernel.takes_follower = true;
+  kernel.takes_epilogue = true;
   kernel.workspace = static_cast<size_t>(params->product.workspace_floats(batches)) * sizeof(float);
   kernel.params = std::move(params);
   return kernel;
@@ -108,7 +108,7 @@ PreparedKernel prepare_dot_general_bf16(const KernelSite& site) {
   pack_ahead<uint16_t>(known_right(site), params->product.packed_elements(), *params);
   PreparedKernel kernel;
   kernel.run = run_bf16_dot_general;
-  kernel.takes_follower = true;
+  kernel.takes_epilogue = true;
   kernel.workspace = params->product.workspace_bytes(batches);
   kernel.params = std::move(params);
   return kernel;

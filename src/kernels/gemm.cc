@@ -36,12 +36,12 @@ const GemmTiles& gemm_tiles(Isa isa, int64_t rows) {
   return shapes[shape];
 }
 
-void follow_block(const Follower& follower, int64_t first_element, int64_t columns, int64_t row,
+void run_epilogue(const Epilogue& epilogue, int64_t first_element, int64_t columns, int64_t row,
                   int64_t last_row, int64_t column, int64_t last_column) {
-  if (!follower.run) return;
+  if (!epilogue.run) return;
   const int64_t first = first_element + row * columns, last = first_element + last_row * columns;
-  if (last_column - column == columns) return follower(first, last);
-  for (int64_t line = first; line < last; line += columns) follower(line + column, line + last_column);
+  if (last_column - column == columns) return epilogue(first, last);
+  for (int64_t line = first; line < last; line += columns) epilogue(line + column, line + last_column);
 }
 
 IndexMap map_of(const std::vector<int64_t>& offsets) {
@@ -232,7 +232,7 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
 
 void Gemm::run(ThreadPool& pool, const float* a, const IndexMap& a_batch, const float* b,
                const IndexMap& b_batch, float* workspace, float* c, int64_t batches,
-               const Follower& follower) const {
+               const Epilogue& epilogue) const {
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
   const float* const packed = packed_ahead ? packed_ahead : workspace;
   float* const partial = workspace + (packed_ahead ? 0 : packed_floats());
@@ -255,7 +255,7 @@ void Gemm::run(ThreadPool& pool, const float* a, const IndexMap& a_batch, const 
     for_each_chunk(pool, pieces(size, kSumChunk), parallel, [&](int64_t chunk) {
       const int64_t first = chunk * kSumChunk, count = std::min(kSumChunk, size - first);
       loop_table().add_arrays(partial + first, size, depth_parts() - 1, c + first, count);
-      follower(first, first + count);
+      epilogue(first, first + count);
     });
     return;
   }
@@ -272,7 +272,7 @@ void Gemm::run(ThreadPool& pool, const float* a, const IndexMap& a_batch, const 
       multiply(a + a_batch[batch], b + b_batch[batch], packed + batch * packed_floats(), c + batch * size,
                row, last_row, panel, last_panel, block, step, block > 0);
       if (block + step < blocks) return;
-      follow_block(follower, batch * size, columns(), row, last_row, panel * tiles->columns,
+      run_epilogue(epilogue, batch * size, columns(), row, last_row, panel * tiles->columns,
                    std::min(last_panel * tiles->columns, columns()));
     });
   }

@@ -75,9 +75,9 @@ Runs runs_of(const IndexMap& map);
 // From row to row of a copied tile of A. A multiple of 4096 bytes would put them into few sets of the cache.
 inline constexpr int64_t kTilePitch = kLongestDepthBlock + 16;
 
-// The follower of a row-major C of `columns`, whose element 0 is `first_element`: over rows [row, last_row),
+// The epilogue of a row-major C of `columns`, whose element 0 is `first_element`: over rows [row, last_row),
 // columns [column, last_column).
-void follow_block(const Follower& follower, int64_t first_element, int64_t columns, int64_t row,
+void run_epilogue(const Epilogue& epilogue, int64_t first_element, int64_t columns, int64_t row,
                   int64_t last_row, int64_t column, int64_t last_column);
 
 // One product C = A B with row-major C; `packed` holds packed_floats() floats when pack_b is set.
@@ -130,10 +130,10 @@ struct Gemm {
   void multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
                 int64_t last_row, int64_t first_panel, int64_t last_panel, int64_t first_block,
                 int64_t blocks, bool add) const;
-  // All of `batches` products, C after C, on all threads of the pool where that pays; `follower` goes over C
+  // All of `batches` products, C after C, on all threads of the pool where that pays; `epilogue` goes over C
   // as its parts are done.
   void run(ThreadPool& pool, const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch,
-           float* workspace, float* c, int64_t batches, const Follower& follower) const;
+           float* workspace, float* c, int64_t batches, const Epilogue& epilogue) const;
 };
 
 }  // namespace espalier

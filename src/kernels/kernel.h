@@ -9,7 +9,7 @@
 namespace espalier {
 
 // What is to happen to elements [first, last) of a kernel's result once they are done.
-struct Follower {
+struct Epilogue {
   void (*run)(const void* context, int64_t first, int64_t last) = nullptr;  // null: nothing
   const void* context = nullptr;
   void operator()(int64_t first, int64_t last) const {
@@ -25,7 +25,7 @@ struct KernelCall {
   const void* const* in;
   void* const* out;
   std::byte* workspace;
-  Follower follower = {};      // for kernels that take one: called for every element once, on any thread
+  Epilogue epilogue = {};      // for kernels that take one: called for every element once, on any thread
   uint64_t* ticket = nullptr;  // of begin and end: what the communicator gave the one, for the other
 
   ThreadPool& pool() const { return context->pool; }
@@ -57,7 +57,7 @@ struct PreparedKernel {
   size_t workspace = 0;
   // Output i may be written over input i, element by element, for i below this number.
   size_t in_place = 0;
-  bool takes_follower = false;
+  bool takes_epilogue = false;
   bool exchange = false;  // its workspace lies in memory that other ranks reach (Communicator::allocate)
   // The same in two: begin, and end when its results are needed. Other kernels run between them, which leave
   // operands, results and workspace alone. Every begin is ended, in the order of begins, but where it failed.

@@ -153,7 +153,7 @@ void run_pool(const KernelCall& call) {
     w.each_run(first, last, [&](const WindowRun& run, int64_t window) {
       p.reduce(x, run, initial, out + window * w.channels);
     });
-    call.follower(first * w.channels, last * w.channels);
+    call.epilogue(first * w.channels, last * w.channels);
   });
 }
 
@@ -186,7 +186,7 @@ void run_scatter(const KernelCall& call) {
     w.each_run(first * w.band_windows(), last * w.band_windows(), [&](const WindowRun& run, int64_t window) {
       p.scatter(x, source + window * w.channels, run, number_of(initial), out);
     });
-    call.follower(begin, end);
+    call.epilogue(begin, end);
   });
 }
 

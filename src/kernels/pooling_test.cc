@@ -87,7 +87,7 @@ std::vector<Case> cases(DType dtype) {
   return out;
 }
 
-// The follower sees each element once, after it is done.
+// The epilogue sees each element once, after it is done.
 struct Watch {
   size_t element_bytes;
   const std::byte* result;
@@ -115,9 +115,9 @@ TEST(Kernels, PoolingGivesTheReferenceBodysBits) {
           Watch watch{size_of(dtype), nullptr, std::vector<int>(elements),
                       std::vector<std::byte>(type.bytes())};
           const auto got = run_kernel(*c.graph, c.inputs, [&](const PreparedKernel& kernel, const auto& out) {
-            EXPECT_TRUE(kernel.takes_follower);
+            EXPECT_TRUE(kernel.takes_epilogue);
             watch.result = static_cast<const std::byte*>(out[0]);
-            return Follower{Watch::run, &watch};
+            return Epilogue{Watch::run, &watch};
           });
           if (got.empty()) continue;
           ++(c.gradient ? scattered : pooled);

@@ -26,10 +26,10 @@ inline Literal random_literal(const TensorType& type, unsigned seed, bool specia
 }
 
 // The kernel's results for the last node of `graph`; nothing when it does not take the call.
-// follower_of(kernel, results) makes the follower.
-template <class MakeFollower>
+// epilogue_of(kernel, results) makes the epilogue.
+template <class MakeEpilogue>
 std::vector<Literal> run_kernel(const Graph& graph, std::span<const Literal> inputs,
-                                MakeFollower follower_of) {
+                                MakeEpilogue epilogue_of) {
   if (graph.nodes().empty()) return {};
   const Node& node = graph.nodes().back();
   std::vector<const TensorType*> types, result_types;
@@ -49,11 +49,11 @@ std::vector<Literal> run_kernel(const Graph& graph, std::span<const Literal> inp
   }
   const Buffer workspace = allocate_buffer(kernel.workspace);
   kernel.run({&RunContext::current(), nullptr, kernel.params.get(), in.data(), out.data(), workspace.get(),
-              follower_of(kernel, out)});
+              epilogue_of(kernel, out)});
   return results;
 }
 inline std::vector<Literal> run_kernel(const Graph& graph, std::span<const Literal> inputs) {
-  return run_kernel(graph, inputs, [](const auto&, const auto&) { return Follower{}; });
+  return run_kernel(graph, inputs, [](const auto&, const auto&) { return Epilogue{}; });
 }
 
 }  // namespace espalier

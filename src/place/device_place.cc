@@ -93,7 +93,7 @@ class ProgramOnDevice final : public Program {
   Device& device_;
   const std::shared_ptr<const DeviceProgram> program_;
   const Needs needs_;
-  mutable Idle<Uploads> idle_;
+  mutable ObjectPool<Uploads> idle_;
 };
 
 // Of replicas on several devices, one a device: arguments of each, and variables that are the same on all.

@@ -55,7 +55,7 @@ class HostProgram final : public Program {
 
   const std::shared_ptr<const Executable> executable_;
   std::vector<uint32_t> donor_;  // per output: the input whose place it may take
-  mutable Idle<Views> idle_;
+  mutable ObjectPool<Views> idle_;
 };
 
 }  // namespace

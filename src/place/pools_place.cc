@@ -146,7 +146,7 @@ class PoolsPlace::PoolsProgram final : public Program {
 
   const PoolsPlace& place_;
   std::vector<Part> parts_;
-  mutable Idle<Run> idle_;
+  mutable ObjectPool<Run> idle_;
 };
 
 PoolsPlace::PoolsPlace(std::vector<const RunContext*> contexts)

@@ -71,8 +71,8 @@ void check_overlap(const Executable::Plan& plan, RunState& state, std::span<cons
   for (size_t i = 0; clear && i < inputs.size(); ++i) {
     const auto* data = static_cast<const std::byte*>(inputs[i].data);
     const size_t bytes = plan.input_bytes[i];
-    const uint32_t heir = plan.heir[i];
-    if (!bytes || (heir != kNone && outputs[heir].data == data)) continue;
+    const uint32_t donated_to = plan.donated_to[i];
+    if (!bytes || (donated_to != kNone && outputs[donated_to].data == data)) continue;
     const auto after = std::upper_bound(spans.begin(), spans.end(), data,
                                         [](auto* p, auto& span) { return p < span.second; });
     clear = after == spans.end() || data + bytes <= after->first;
@@ -85,7 +85,7 @@ void check_overlap(const Executable::Plan& plan, RunState& state, std::span<cons
                          cat(text_of_output(graph, i), " overlaps ", text_of_output(graph, k)));
     }
     for (size_t k = 0; k < inputs.size(); ++k) {
-      const bool donated = plan.heir[k] == i && outputs[i].data == inputs[k].data;
+      const bool donated = plan.donated_to[k] == i && outputs[i].data == inputs[k].data;
       if (!donated && overlap(outputs[i], inputs[k]))
         throw ValueError("run.overlap", cat(text_of_output(graph, i), " overlaps ", text_of_input(graph, k)),
                          "give it an array of its own");
@@ -162,7 +162,7 @@ Frame frame_of(const Executable::Plan& plan, RunState& state, std::span<const Ar
 
 // Of a run that begins: one that an earlier run of the plan has left, or a new one.
 std::unique_ptr<RunState> take_state(const Executable::Plan& plan, const RunContext& context) {
-  std::unique_ptr<RunState> state = plan.idle.take();
+  std::unique_ptr<RunState> state = plan.states.take();
   const bool elsewhere = plan.exchanges && state && state->communicator != context.communicator;
   if (!state || elsewhere) state = std::make_unique<RunState>(plan, context);
   state->begun = state->ended = 0;
@@ -215,7 +215,7 @@ void run_in(std::unique_ptr<RunState> state, const Executable::Plan& plan, std::
     end_collectives(*state, context);
     throw;
   }
-  plan.idle.give(std::move(state));
+  plan.states.give(std::move(state));
 }
 
 }  // namespace
@@ -284,7 +284,7 @@ BegunRun::~BegunRun() {
 
 std::vector<Literal> BegunRun::end() {
   impl_->run_to(impl_->plan.steps.size());
-  impl_->plan.idle.give(std::move(impl_->state));
+  impl_->plan.states.give(std::move(impl_->state));
   return std::move(impl_->arrays.results);
 }
 

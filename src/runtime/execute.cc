@@ -30,9 +30,9 @@ std::vector<Tensor> concrete(std::vector<Literal> literals) {
 
 // `count` elements, without the heap for as few as most calls have.
 template <class T>
-class Few {
+class SmallArray {
  public:
-  explicit Few(size_t count) : many_(count > kInline ? count : 0), size_(count) {}
+  explicit SmallArray(size_t count) : many_(count > kInline ? count : 0), size_(count) {}
   T* data() { return many_.empty() ? few_ : many_.data(); }
   T& operator[](size_t i) { return data()[i]; }
   operator std::span<const T>() { return {data(), size_}; }
@@ -96,7 +96,7 @@ const void* updated_splat(const Call& call, size_t i) {
 
 PreparedKernel kernel_of(const Call& call, std::span<const TensorType* const> types,
                          std::span<const TensorType* const> results) {
-  Few<const void*> splats(types.size());
+  SmallArray<const void*> splats(types.size());
   for (size_t i = 0; i < types.size(); ++i) splats[i] = updated_splat(call, i);
   return prepare_kernel({.op = call.op,
                          .attributes = call.attributes.get(),
@@ -108,19 +108,19 @@ PreparedKernel kernel_of(const Call& call, std::span<const TensorType* const> ty
 // By the kernel where there is one, or else by the reference body.
 std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   const size_t in_count = call.inputs.size();
-  Few<const TensorType*> types(in_count);
+  SmallArray<const TensorType*> types(in_count);
   for (size_t i = 0; i < in_count; ++i) types[i] = &call.inputs[i].node()->type;
   std::vector<TensorType> results = infer_types(call.op, call.attributes.get(), types, call.regions);
 
-  Few<const TensorType*> result_types(results.size());
+  SmallArray<const TensorType*> result_types(results.size());
   for (size_t i = 0; i < results.size(); ++i) result_types[i] = &results[i];
   PreparedKernel kernel;
   if (in_count && has_kernel(call.op, types[0]->dtype)) kernel = kernel_of(call, types, result_types);
 
   std::vector<Tensor> out;
   out.reserve(results.size());
-  Few<void*> to(results.size());
-  Few<MutableArrayView> targets(results.size());
+  SmallArray<void*> to(results.size());
+  SmallArray<MutableArrayView> targets(results.size());
   for (size_t i = 0; i < results.size(); ++i) {
     Buffer buffer = allocate_buffer(results[i].bytes());
     to[i] = buffer.get();
@@ -130,13 +130,13 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   const FloatEnvironment mode;
   Failure failure;
   if (kernel.run) {
-    Few<const void*> in(in_count);
+    SmallArray<const void*> in(in_count);
     for (size_t i = 0; i < in_count; ++i)
       in[i] = updated_splat(call, i) ? nullptr : call.inputs[i].node()->dense().raw();
     const Buffer workspace = allocate_buffer(kernel.workspace);
     kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get()});
   } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0], context.pool)) {
-    Few<ArrayView> views(in_count);
+    SmallArray<ArrayView> views(in_count);
     for (size_t i = 0; i < in_count; ++i) views[i] = {types[i], call.inputs[i].node()->dense().raw()};
     EvalContext body{call.attributes.get(), views, targets, {}, nullptr, &context, &failure};
     call.op.eval(body);

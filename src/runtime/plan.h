@@ -94,13 +94,12 @@ struct Executable::Plan {
   uint64_t arena_bytes = 0, exchange_bytes = 0, constant_bytes = 0;
   bool exchanges = false;   // it has such bytes, or a region has
   size_t max_operands = 0;  // of one step
-  // Input i may lie exactly where output heir[i] lies, to which it is donated; kNone: nowhere near any
-  // output.
-  std::vector<uint32_t> heir;
+  // Input i may lie exactly where output donated_to[i] lies; kNone: nowhere near any output.
+  std::vector<uint32_t> donated_to;
   std::vector<size_t> input_bytes, output_bytes;
   std::vector<LiveRange> live_ranges;  // kept on request
 
-  mutable Idle<RunState> idle;  // of finished runs
+  mutable ObjectPool<RunState> states;  // of finished runs
 };
 
 // What one run owns: kept for the next run of the plan.

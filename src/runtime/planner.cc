@@ -91,7 +91,7 @@ class Planner {
     plan_->constants = constants_.small;
     plan_->constant_bytes = constants_.small_bytes;
     plan_->large_constants = constants_.large;
-    plan_->heir = donations_.output_of;
+    plan_->donated_to = donations_.output_of;
     plan_->first_input = placement_.first_input();
     plan_->first_output = placement_.first_output();
     plan_->slot_count = plan_->first_output + static_cast<uint32_t>(graph_.outputs().size());
@@ -156,7 +156,7 @@ class Planner {
     // The tiles run while the kernel reads its operands and its workspace.
     TileDraft draft(graph_, units_, unit, options_.fast_kernels);
     const Step tiles = place_tiles(draft, unit, node.roots, placement_, *plan_);
-    add_step(followed_step(*plan_, node.step, node.takes_follower, tiles), first, unit,
+    add_step(followed_step(*plan_, node.step, node.takes_epilogue, tiles), first, unit,
              node.reference_ops + draft.reference_ops(), fence);
     release_node(node, unit);
     release_loads(draft, unit, placement_);
@@ -181,7 +181,7 @@ class Planner {
   struct NodeStep {
     Step step, last = {};  // where it has two parts: the end
     int reference_ops = 0;
-    bool takes_follower = false;
+    bool takes_epilogue = false;
     std::vector<ValueId> roots;  // of its inputs
     uint64_t workspace_offset = 0, workspace_bytes = 0;
   };
@@ -220,7 +220,7 @@ class Planner {
     } else {
       out.step = kernel_step(*plan_, choice.kernel, inputs, outputs, workspace);
     }
-    out.takes_follower = choice.kernel.takes_follower;
+    out.takes_epilogue = choice.kernel.takes_epilogue;
     if (choice.kernel.params) plan_->params.push_back(choice.kernel.params);
     return out;
   }

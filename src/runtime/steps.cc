@@ -88,12 +88,12 @@ struct KernelBlock {
 
 // Inlined: a plan of small arrays would see a second call a kernel.
 [[gnu::always_inline]] inline void run_kernel_as(void (*run)(const KernelCall&), const KernelBlock& block,
-                                                 const Frame& frame, const Follower& follower,
+                                                 const Frame& frame, const Epilogue& epilogue,
                                                  uint64_t* ticket) {
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
-  run({frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), follower,
+  run({frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), epilogue,
        ticket});
 }
 void run_kernel(const void* memory, const Frame& frame) {
@@ -213,10 +213,10 @@ SplitSteps split_steps(Executable::Plan& plan, const PreparedKernel& kernel, std
   return {{begin_kernel, block}, {end_kernel, block}};
 }
 
-Step followed_step(Executable::Plan& plan, Step kernel, bool takes_follower, Step tiles) {
+Step followed_step(Executable::Plan& plan, Step kernel, bool takes_epilogue, Step tiles) {
   auto* block = plan.blocks.make<FollowedBlock>();
   *block = {kernel, tiles};
-  return {takes_follower ? run_followed : run_in_turn, block};
+  return {takes_epilogue ? run_followed : run_in_turn, block};
 }
 
 Step copy_step(Executable::Plan& plan, Ref from, Ref to, uint64_t bytes) {

@@ -1,4 +1,4 @@
-// The kinds of step, but for tile programs: reference bodies, kernels, kernels with a follower, copies.
+// The kinds of step, but for tile programs: reference bodies, kernels, kernels with an epilogue, copies.
 #pragma once
 
 #include "kernels/kernel.h"
@@ -17,8 +17,8 @@ struct SplitSteps {
 };
 SplitSteps split_steps(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
                        std::span<const Ref> outputs, Ref workspace);
-// A kernel's step, then the tile program `tiles` over its result: part by part if it `takes_follower`.
-Step followed_step(Executable::Plan& plan, Step kernel, bool takes_follower, Step tiles);
+// A kernel's step, then the tile program `tiles` over its result: part by part if it `takes_epilogue`.
+Step followed_step(Executable::Plan& plan, Step kernel, bool takes_epilogue, Step tiles);
 // Nothing happens when both are one place.
 Step copy_step(Executable::Plan& plan, Ref from, Ref to, uint64_t bytes);
 
