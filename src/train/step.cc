@@ -9,8 +9,8 @@
 #include "nn/row_weight.h"
 #include "train/assignments.h"
 #include "train/counted_rows.h"
-#include "train/culprit.h"
 #include "train/finite_sum.h"
+#include "train/non_finite_tracer.h"
 #include "train/rows_meet.h"
 
 namespace espalier {

@@ -1,4 +1,4 @@
-#include "train/culprit.h"
+#include "train/non_finite_tracer.h"
 
 #include "ir/op.h"
 
