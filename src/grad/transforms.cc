@@ -13,7 +13,7 @@ Tensors run_traced(std::span<const Tensor> inputs,
                    const std::function<Tensors(std::span<const Tensor>)>& body) {
   const StatefulRegion traced = trace_stateful({types_of(inputs), body});
   Tensors out = inline_graph(traced.graph(), traced.operands(inputs));
-  hand_on(traced.cells, out);
+  forward_state(traced.cells, out);
   return out;
 }
 
@@ -114,7 +114,7 @@ Tensors all_jacobians(const TensorFunction& f, const GradOptions& options, std::
   for (const size_t i : positions) wanted[i] = true;
   if (!traced.cells.empty()) {
     Tensors values = inline_graph(region, operands);
-    hand_on(traced.cells, values);
+    forward_state(traced.cells, values);
   }
 
   Tensors out;
@@ -205,7 +205,7 @@ Tensors run_vectorized(const TensorFunction& f, const VmapOptions& options, std:
                          "\" is assigned a value of its own for each example of vmap"),
                      "return the values and assign what they have in common");
   }
-  hand_on(traced.cells, out);
+  forward_state(traced.cells, out);
   for (size_t i = 0; i < out.size(); ++i) {
     if (!has_axis[i]) out[i] = repeat_leading(out[i], size);
     const int64_t where = i < options.out_axes.size() ? options.out_axes[i] : 0;

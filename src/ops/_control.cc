@@ -76,7 +76,7 @@ Tensors function_call(const OpDef& op, AttributesPtr attributes, const TensorFun
                       std::span<const Tensor> operands) {
   const StatefulRegion region = trace_stateful({types_of(operands), f});
   Tensors out = emit_all(op, std::move(attributes), region.operands(operands), region.regions.graphs);
-  hand_on(region.cells, out);
+  forward_state(region.cells, out);
   return out;
 }
 

@@ -90,7 +90,7 @@ StatefulRegion trace_stateful(const RegionSpec& spec) {
   return out;
 }
 
-void hand_on(const std::vector<StateCellPtr>& cells, std::vector<Tensor>& results) {
+void forward_state(const std::vector<StateCellPtr>& cells, std::vector<Tensor>& results) {
   const size_t first = results.size() - cells.size();
   for (size_t i = 0; i < cells.size(); ++i) cells[i]->assign(results[first + i]);
   results.resize(first);

@@ -46,7 +46,7 @@ struct StatefulRegion {
 };
 StatefulRegion trace_stateful(const RegionSpec& spec);
 // Hands the last results on to the cells and takes them off.
-void hand_on(const std::vector<StateCellPtr>& cells, std::vector<Tensor>& results);
+void forward_state(const std::vector<StateCellPtr>& cells, std::vector<Tensor>& results);
 
 // For support tables: `op` on `inputs`, with `count` regions that give back the inputs from `first` on.
 void sample_regions(const OpDef& op, AttributesPtr attributes, std::vector<Tensor> inputs, size_t first,

@@ -27,7 +27,7 @@ std::string model_onnx(LoadedModel& model, int64_t batch, const std::string& doc
     const TracedModel traced = at(batch);
     return onnx_bytes(*traced.graph, values_of(traced.variables), {.doc = doc, .metadata = metadata});
   }
-  const TracedModel traced = at(kTellingBatches[0]), other = at(kTellingBatches[1]);
+  const TracedModel traced = at(kProbeBatchSizes[0]), other = at(kProbeBatchSizes[1]);
   return onnx_bytes(*traced.graph, values_of(traced.variables),
                     {.other_batch = other.graph.get(), .doc = doc, .metadata = metadata});
 }

@@ -15,7 +15,8 @@ std::string row_text(const NotFinite& found, const TensorType& type, std::span<c
 
 }  // namespace
 
-Culprit::Culprit(std::span<const Tensor> arguments, std::span<const int64_t> numbers, size_t labels)
+NonFiniteTracer::NonFiniteTracer(std::span<const Tensor> arguments, std::span<const int64_t> numbers,
+                                 size_t labels)
     : home_(CallScope::exchange({})), innermost_(CallScope::innermost()) {
   const size_t inputs = arguments.size() - labels - 1;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -27,9 +28,10 @@ Culprit::Culprit(std::span<const Tensor> arguments, std::span<const int64_t> num
   }
 }
 
-Culprit::~Culprit() { CallScope::exchange(home_); }
+NonFiniteTracer::~NonFiniteTracer() { CallScope::exchange(home_); }
 
-void Culprit::add_leaf(const Tensor& tensor, const std::string& fault, std::span<const int64_t> numbers) {
+void NonFiniteTracer::add_leaf(const Tensor& tensor, const std::string& fault,
+                               std::span<const int64_t> numbers) {
   const NotFinite found = count_not_finite(tensor);
   OriginPtr origin;
   if (found) {
@@ -40,7 +42,7 @@ void Culprit::add_leaf(const Tensor& tensor, const std::string& fault, std::span
   values_.insert_or_assign(tensor.node().get(), Value{tensor, found, origin});
 }
 
-const Culprit::Value& Culprit::value_of(const Tensor& tensor) {
+const NonFiniteTracer::Value& NonFiniteTracer::value_of(const Tensor& tensor) {
   const auto [it, added] = values_.try_emplace(tensor.node().get(), Value{tensor});
   Value& value = it->second;
   if (!added) return value;
@@ -52,11 +54,11 @@ const Culprit::Value& Culprit::value_of(const Tensor& tensor) {
   return value;
 }
 
-void Culprit::on_assign(const VariablePtr& variable, const Tensor& next) {
+void NonFiniteTracer::on_assign(const VariablePtr& variable, const Tensor& next) {
   assigned_.insert_or_assign(variable.get(), next);
 }
 
-void Culprit::on_read(const VariablePtr& variable, const Tensor& value) {
+void NonFiniteTracer::on_read(const VariablePtr& variable, const Tensor& value) {
   if (!value.concrete() || values_.contains(value.node().get())) return;
   const auto it = assigned_.find(variable.get());
   if (it == assigned_.end()) {
@@ -68,14 +70,16 @@ void Culprit::on_read(const VariablePtr& variable, const Tensor& value) {
   values_.emplace(value.node().get(), std::move(known));
 }
 
-void Culprit::on_begin(const std::string& path) { layers_.push_back({path, CallScope::exchange({})}); }
+void NonFiniteTracer::on_begin(const std::string& path) {
+  layers_.push_back({path, CallScope::exchange({})});
+}
 
-void Culprit::on_end(std::span<const Variable>, std::span<const Tensor>) {
+void NonFiniteTracer::on_end(std::span<const Variable>, std::span<const Tensor>) {
   CallScope::exchange(layers_.back().outer);
   layers_.pop_back();
 }
 
-void Culprit::on_reverse(const TapeEntry& call) {
+void NonFiniteTracer::on_reverse(const TapeEntry& call) {
   if (call.outputs.empty()) return;
   const auto it = values_.find(call.outputs[0].node().get());
   if (it == values_.end() || it->second.call == kNone) return;
@@ -83,7 +87,7 @@ void Culprit::on_reverse(const TapeEntry& call) {
   reversing_ = outer == kNone ? it->second.call : outer;
 }
 
-void Culprit::record(const Call& call, std::span<const Tensor> outputs) {
+void NonFiniteTracer::record(const Call& call, std::span<const Tensor> outputs) {
   // Lines of the library lead nowhere, and that of fit() is named anyway.
   const Location at = CallScope::innermost();
   made_.push_back({std::string(call.op.name), layers_.empty() ? "" : layers_.back().path,
@@ -97,7 +101,8 @@ void Culprit::record(const Call& call, std::span<const Tensor> outputs) {
   }
 }
 
-Culprit::OriginPtr Culprit::origin_of(const Call& call, const Tensor& output, const NotFinite& found) {
+NonFiniteTracer::OriginPtr NonFiniteTracer::origin_of(const Call& call, const Tensor& output,
+                                                      const NotFinite& found) {
   OriginPtr of_nan, of_infinity;
   bool infinite = false;
   for (const Tensor& input : call.inputs) {
@@ -114,7 +119,7 @@ Culprit::OriginPtr Culprit::origin_of(const Call& call, const Tensor& output, co
                                    infinite ? ", from infinities of constants" : ", from finite inputs")});
 }
 
-std::string Culprit::place_of(const Made& made) const {
+std::string NonFiniteTracer::place_of(const Made& made) const {
   const auto where = [](const Made& call) { return call.at.known() ? cat(" at ", call.at) : std::string(); };
   if (made.reverse_of != kNone) {
     const Made& forward = made_[made.reverse_of];
@@ -126,7 +131,7 @@ std::string Culprit::place_of(const Made& made) const {
              made.layer.empty() ? "the loss" : cat("layer \"", made.layer, "\""));
 }
 
-void Culprit::raise(const std::string& what, const Value& value) {
+void NonFiniteTracer::raise(const std::string& what, const Value& value) {
   CallScope::exchange(home_);
   throw ValueError("check_numerics", cat(what, " not finite: ",
                                          value.origin ? value.origin->text
@@ -134,12 +139,13 @@ void Culprit::raise(const std::string& what, const Value& value) {
                                                             to_string(value.found, value.tensor.type()))));
 }
 
-void Culprit::loss(const Tensor& loss) {
+void NonFiniteTracer::loss(const Tensor& loss) {
   const Value& value = value_of(loss);
   if (value.found) raise("the loss is", value);
 }
 
-void Culprit::gradients(const std::vector<Variable>& variables, const std::vector<Tensor>& gradients) {
+void NonFiniteTracer::gradients(const std::vector<Variable>& variables,
+                                const std::vector<Tensor>& gradients) {
   const Value* first = nullptr;
   const Variable* of = nullptr;
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -155,7 +161,7 @@ void Culprit::gradients(const std::vector<Variable>& variables, const std::vecto
   in_loss_ = false;
 }
 
-void Culprit::updated(const std::vector<Variable>& variables) {
+void NonFiniteTracer::updated(const std::vector<Variable>& variables) {
   for (const Variable& variable : variables) {
     if (!is_float(variable.dtype())) continue;
     const Value& value = value_of(variable.state()->read());
@@ -164,7 +170,7 @@ void Culprit::updated(const std::vector<Variable>& variables) {
   }
 }
 
-void Culprit::give_up() {
+void NonFiniteTracer::give_up() {
   CallScope::exchange(home_);
   throw ValueError("check_numerics",
                    "the loss, a gradient or a new weight is not finite in the step as it is planned, and all "

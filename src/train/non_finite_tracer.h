@@ -17,16 +17,16 @@ namespace espalier {
 
 // Watches a step of eager calls and follows every number that is not finite from where it began. Raises
 // ValueError[check_numerics] as soon as the loss, then a gradient, then a new value of a variable is not.
-class Culprit final : public StepWatch,
-                      Recorder,
-                      AssignObserver,
-                      ReadObserver,
-                      LayerObserver,
-                      ReverseObserver {
+class NonFiniteTracer final : public StepWatch,
+                              Recorder,
+                              AssignObserver,
+                              ReadObserver,
+                              LayerObserver,
+                              ReverseObserver {
  public:
   // x, then `labels` of y, then the weights of rows, which are rows `numbers` of the data, if that is known.
-  Culprit(std::span<const Tensor> arguments, std::span<const int64_t> numbers, size_t labels);
-  ~Culprit() override;
+  NonFiniteTracer(std::span<const Tensor> arguments, std::span<const int64_t> numbers, size_t labels);
+  ~NonFiniteTracer() override;
   void loss(const Tensor& loss) override;
   void gradients(const std::vector<Variable>& variables, const std::vector<Tensor>& gradients) override;
   void updated(const std::vector<Variable>& variables) override;

@@ -168,7 +168,7 @@ ModelProgram model_program(Model& model, std::span<const TensorType> rows, int64
     return print_program(*trace_model(model, rows, size, training).graph);
   };
   const TracedModel traced = trace_model(model, rows, batch, training);
-  const auto& [first, second, third] = kTellingBatches;
+  const auto& [first, second, third] = kProbeBatchSizes;
   try {
     const auto any = ProgramTemplate::between(text_at(first), first, text_at(second), second);
     if (any && any->at(third) == text_at(third)) return {*any, 0, traced.variables};

@@ -50,7 +50,7 @@ std::map<std::string, Literal> values_of(std::span<const std::pair<std::string, 
 
 // Batch sizes to trace a model at that no layer has as its size, so that a number that equals one follows
 // the batch.
-inline constexpr int64_t kTellingBatches[] = {1009, 1013, 1019};
+inline constexpr int64_t kProbeBatchSizes[] = {1009, 1013, 1019};
 
 // The type of `batch` such rows.
 TensorType of_rows(const TensorType& row, int64_t batch);

@@ -127,9 +127,9 @@ void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
   if (options_.eager ? run_eagerly(where_variables_are(arguments)) : run_traced(rows)) return;
   const EagerTransaction undone;
   const std::vector<Tensor> there = where_variables_are(arguments);
-  Culprit culprit(there, numbers, options_.labels);
-  eager_(there, &culprit);
-  culprit.give_up();
+  NonFiniteTracer tracer(there, numbers, options_.labels);
+  eager_(there, &tracer);
+  tracer.give_up();
 }
 
 void TrainStep::make_variables(const BatchRows& batch) const {
