@@ -50,7 +50,7 @@ void coordinate(const Heard& heard) {
     link = (link + 1) % 3;
     coordinator.tick(now += 0.4);
   }
-  if (heard.refused) coordinator.garbled(link, "no message", now);
+  if (heard.refused) coordinator.bad_message(link, "no message", now);
   for (int i = 0; i < 40; ++i) coordinator.tick(now += 0.4);
   for (const ControlAction& action : coordinator.take()) {
     if (const auto* send = std::get_if<ControlAction::Send>(&action.is)) frame_of(send->message);

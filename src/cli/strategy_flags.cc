@@ -73,9 +73,9 @@ void check_not_launched(const DistributePlan& plan) {
 
 // Standard error of this process, and its standard output for good, go nowhere while one lives: an error is
 // told by each worker, and its JSON by the first.
-class Silence {
+class MutedOutput {
  public:
-  Silence() {
+  MutedOutput() {
     std::fflush(stdout);
     std::fflush(stderr);
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -83,13 +83,13 @@ class Silence {
     for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
     ::close(nowhere);
   }
-  ~Silence() {
+  ~MutedOutput() {
     std::fflush(stderr);
     ::dup2(errors_, STDERR_FILENO);
     ::close(errors_);
   }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
+  MutedOutput(const MutedOutput&) = delete;
+  MutedOutput& operator=(const MutedOutput&) = delete;
 
  private:
   int errors_ = -1;
@@ -177,9 +177,9 @@ void by_strategy(const DistributePlan& plan, const std::vector<std::string>& inp
   const std::optional<Strategy> strategy = strategy_of(plan);
   if (!strategy) return body();
   const Strategy::Scope scope = strategy->scope();
-  std::optional<Silence> silence;
+  std::optional<MutedOutput> muted;
   if (strategy->worker() > 0)
-    silence.emplace();
+    muted.emplace();
   else if (const std::string place = strategy->replicas()->place_text(); !place.empty())
     say_aside(cat(place, "\n"));
   try {

@@ -54,7 +54,7 @@ void ControlCoordinator::received(int link, const ControlMessage& message, doubl
     return refuse(link, "its first message does not say who it is");
   }
   if (const auto host = host_of_.find(link); host != host_of_.end()) {
-    if (!hear_host(host->second, message, now)) garbled(link, "it says what no agent says", now);
+    if (!hear_host(host->second, message, now)) bad_message(link, "it says what no agent says", now);
     return;
   }
   const auto at = rank_of_.find(link);
@@ -86,12 +86,12 @@ void ControlCoordinator::received(int link, const ControlMessage& message, doubl
     send_all(message);
     actions_.push_back({ControlAction::Preempt{at->second, preempted->signal}});
   } else {
-    return garbled(link, "it says what the coordinator says", now);
+    return bad_message(link, "it says what the coordinator says", now);
   }
   suspect();
 }
 
-void ControlCoordinator::garbled(int link, std::string_view why, double now) {
+void ControlCoordinator::bad_message(int link, std::string_view why, double now) {
   pass(now);
   if (strangers_.contains(link)) return refuse(link, why);
   const auto at = rank_of_.find(link), host = host_of_.find(link);
@@ -244,7 +244,8 @@ void ControlCoordinator::get(int link, const std::string& key, double now) {
 
 bool ControlCoordinator::keep(int link, size_t bytes, double now) {
   if (kept_ + bytes > kMostKept) {
-    garbled(link, cat("ranks leave at most ", kMostKept, " bytes of keys and values for each other"), now);
+    bad_message(link, cat("ranks leave at most ", kMostKept, " bytes of keys and values for each other"),
+                now);
     return false;
   }
   kept_ += bytes;

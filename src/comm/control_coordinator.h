@@ -77,7 +77,7 @@ class ControlCoordinator {
   void connected(int link, std::string nonce, double now);
   void received(int link, const ControlMessage& message, double now);
   // What came over it is none of ours: `why` in words.
-  void garbled(int link, std::string_view why, double now);
+  void bad_message(int link, std::string_view why, double now);
   // The other side closed it, or it broke.
   void lost(int link, double now);
   // Of processes on this host.

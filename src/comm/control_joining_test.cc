@@ -105,7 +105,7 @@ TEST(ControlJoining, StrangersAreRefusedAndNamed) {
   EXPECT_EQ(refused(202, join_of(202, 2, 2, 1)), "it says that it is rank 2 of 2, and the run has 2");
   EXPECT_EQ(refused(203, join_of(203, 1, 2, 1)), "rank 1 has joined before");
   run.connect(204);
-  run.coordinator.garbled(204, "no frame", run.now);
+  run.coordinator.bad_message(204, "no frame", run.now);
   run.connect(205);
   run.pass(5.2, {{0, in_step(1, 1)}, {1, in_step(1, 1)}});
   EXPECT_EQ(run.closed.size(), 11u);

@@ -101,7 +101,7 @@ bool ControlServer::make_room() {
     act();
     if (!links_.contains(number) || coordinator_.is_known(number)) continue;
     if (now() - first->second.since < kAnswering) return false;
-    coordinator_.garbled(number, "others came before it had said who it is", now());
+    coordinator_.bad_message(number, "others came before it had said who it is", now());
     act();
   }
   return true;
@@ -117,7 +117,7 @@ void ControlServer::read(int number) {
     is_there &=
         link.receive([&](const ControlMessage& message) { coordinator_.received(number, message, now()); });
   } catch (const FormatError& error) {
-    coordinator_.garbled(number, error.message(), now());
+    coordinator_.bad_message(number, error.message(), now());
     return;
   }
   if (!is_there) drop(number);

@@ -43,8 +43,8 @@ std::vector<size_t> small_first(std::span<const Variable> variables, size_t coun
 
 // Of the hashes that each holder gave, one behind the other; places are looked at in this order.
 template <class Text>
-std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, const std::vector<size_t>& order,
-                                    Text&& text) {
+std::optional<Replicas::Mismatch> mismatch_of(const std::vector<uint64_t>& all,
+                                              const std::vector<size_t>& order, Text&& text) {
   if (order.empty()) return std::nullopt;
   const size_t count = order.size(), holders_count = all.size() / count;
   for (const size_t i : order) {
@@ -60,7 +60,7 @@ std::optional<Replicas::Odd> odd_of(const std::vector<uint64_t>& all, const std:
       if (hash != most->first) odd.insert(odd.end(), ranks.begin(), ranks.end());
     }
     std::ranges::sort(odd);
-    return Replicas::Odd{i, cat(" of ", text(odd), " differs from that of ", text(most->second))};
+    return Replicas::Mismatch{i, cat(" of ", text(odd), " differs from that of ", text(most->second))};
   }
   return std::nullopt;
 }
@@ -84,15 +84,17 @@ Tensor hash_there(const Tensor& value) {
   return reduce_sum(folded(twice, 16), {0});
 }
 
-std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name, std::span<const Variable> variables,
-                                                 const std::vector<uint64_t>& own) const {
+std::optional<Replicas::Mismatch> Replicas::first_mismatch(std::string_view name,
+                                                           std::span<const Variable> variables,
+                                                           const std::vector<uint64_t>& own) const {
   std::vector<uint64_t> all(own.size() * static_cast<size_t>(workers()));
   all_gather(name, std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
-  std::optional<Odd> odd = odd_of(all, small_first(variables, own.size()), ranks_text);
-  if (!odd || odd->place >= variables.size() || variables[odd->place].type().elements() != 1) return odd;
+  std::optional<Mismatch> mismatch = mismatch_of(all, small_first(variables, own.size()), ranks_text);
+  if (!mismatch || mismatch->place >= variables.size() || variables[mismatch->place].type().elements() != 1)
+    return mismatch;
   // One number is said. All workers have found the same one.
   const EagerScope eager;
-  const Tensor value = make_concrete(variables[odd->place].state()->value.node()->dense());
+  const Tensor value = make_concrete(variables[mismatch->place].state()->value.node()->dense());
   const double mine_value = convert(value, DType::kF64).item<double>();
   std::vector<double> values(static_cast<size_t>(workers()));
   all_gather("audit value", std::as_bytes(std::span(&mine_value, 1)),
@@ -102,12 +104,12 @@ std::optional<Replicas::Odd> Replicas::first_odd(std::string_view name, std::spa
     texts[static_cast<int>(rank)]["it"] =
         value.dtype() == DType::kF32 ? shortest(static_cast<float>(values[rank])) : shortest(values[rank]);
   int alone = -1;
-  if (const std::string text = mismatch_text(texts, alone); !text.empty()) odd->values = cat(": ", text);
-  return odd;
+  if (const std::string text = mismatch_text(texts, alone); !text.empty()) mismatch->values = cat(": ", text);
+  return mismatch;
 }
 
 // Hashed where they lie.
-std::optional<Replicas::Odd> Replicas::first_odd_there(std::span<const Variable> variables) const {
+std::optional<Replicas::Mismatch> Replicas::first_mismatch_there(std::span<const Variable> variables) const {
   const auto same = [](const Variable& a, const Variable& b) { return a.state() == b.state(); };
   if (!audit_ || !std::ranges::equal(audited_, variables, same)) {
     audited_.assign(variables.begin(), variables.end());
@@ -122,8 +124,8 @@ std::optional<Replicas::Odd> Replicas::first_odd_there(std::span<const Variable>
   const std::vector<Tensor> none;
   const Tensor gathered = audit_->call_each({&none, 1}, *place_, *contexts_[0])[0][0];
   const auto hashes = gathered.data<uint32_t>();
-  return odd_of({hashes.begin(), hashes.end()}, small_first(variables, variables.size()),
-                [this](const std::vector<int>& ranks) { return devices_text(ranks); });
+  return mismatch_of({hashes.begin(), hashes.end()}, small_first(variables, variables.size()),
+                     [this](const std::vector<int>& ranks) { return devices_text(ranks); });
 }
 
 std::string Replicas::devices_text(const std::vector<int>& ranks) const {
@@ -136,17 +138,18 @@ std::string Replicas::devices_text(const std::vector<int>& ranks) const {
 }
 
 void Replicas::audit(std::span<const Variable> variables, int64_t step) const {
-  const std::optional<Odd> odd =
-      several_ ? first_odd_there(variables) : first_odd("audit", variables, audited_hashes(variables));
-  if (!odd) return;
+  const std::optional<Mismatch> mismatch =
+      several_ ? first_mismatch_there(variables)
+               : first_mismatch("audit", variables, audited_hashes(variables));
+  if (!mismatch) return;
   const char* const fix =
       several_
           ? "a device computes or keeps other bits than the others: look at its memory and its driver"
           : "what assigns variables must do so on all workers; where nothing does, look at the memory of "
             "that machine";
   throw RunError("strategy.audit",
-                 cat("variable \"", variables[odd->place].path(), "\"", odd->sentence, " behind step ", step,
-                     odd->values),
+                 cat("variable \"", variables[mismatch->place].path(), "\"", mismatch->sentence,
+                     " behind step ", step, mismatch->values),
                  fix);
 }
 
@@ -158,12 +161,12 @@ void Replicas::require_equal(std::string_view verb, std::span<const Variable> va
   uint64_t data = 0;
   for (const Tensor& tensor : rows) data = hash_combine(data, audited_hash(tensor));
   own.push_back(data);
-  const std::optional<Odd> odd = first_odd(verb, variables, own);
-  if (!odd) return;
-  const std::string what = odd->place < variables.size()
-                               ? cat("variable \"", variables[odd->place].path(), "\"")
+  const std::optional<Mismatch> mismatch = first_mismatch(verb, variables, own);
+  if (!mismatch) return;
+  const std::string what = mismatch->place < variables.size()
+                               ? cat("variable \"", variables[mismatch->place].path(), "\"")
                                : std::string("the data");
-  const RunError error("strategy.audit", cat(what, odd->sentence, " in ", verb, odd->values),
+  const RunError error("strategy.audit", cat(what, mismatch->sentence, " in ", verb, mismatch->values),
                        cat("all workers ", verb, " with the same model on the same rows"));
   failed(error);
   throw error;

@@ -23,7 +23,7 @@ class Replicas {
  public:
   // Which of several values one holder has another of: the smallest, and " of rank 1 differs from that of
   // rank 0".
-  struct Odd {
+  struct Mismatch {
     size_t place = 0;
     std::string sentence;
     std::string values = {};  // ": it is 0.1 on rank 0 and 0.2 on rank 1", of one number that workers have
@@ -134,10 +134,10 @@ class Replicas {
 
  private:
   // Of `own`, with those of other workers: hashes of variables, and of what else there is behind them.
-  std::optional<Odd> first_odd(std::string_view name, std::span<const Variable> variables,
-                               const std::vector<uint64_t>& own) const;
+  std::optional<Mismatch> first_mismatch(std::string_view name, std::span<const Variable> variables,
+                                         const std::vector<uint64_t>& own) const;
   // The same of what the replicas of one device hold.
-  std::optional<Odd> first_odd_there(std::span<const Variable> variables) const;
+  std::optional<Mismatch> first_mismatch_there(std::span<const Variable> variables) const;
   std::string devices_text(const std::vector<int>& ranks) const;
   std::vector<Tensor> arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const;
   // Of one device.

@@ -101,9 +101,9 @@ Model::Training::Sharded::Sharded(Training& training, bool trains)
             return trace_shard(types, again, after);
           },
           {.name = shard_name(), .rewrites = shard_rewrites(std::make_shared<std::vector<VariablePtr>>())}),
-      both_([this](std::span<const TensorType> types, bool again,
-                   const std::string&) { return trace_both(types, again); },
-            {.name = "both_shards"}),
+      combine_([this](std::span<const TensorType> types, bool again,
+                      const std::string&) { return trace_both(types, again); },
+               {.name = "both_shards"}),
       update_([this](std::span<const TensorType> types, bool again,
                      const std::string& after) { return trace_update(types, again, after); },
               {.name = trains ? "train_step" : "test_step", .rewrites = training.update_rewrites(trains)}) {}
@@ -281,7 +281,7 @@ auto Model::Training::Sharded::found(const std::vector<Tensor>& results) const -
 auto Model::Training::Sharded::both(Found a, const Found& b) const -> Found {
   Found out;
   for (size_t i = 0; i < a.gradients.size(); ++i) out.gradients.push_back(a.gradients[i] + b.gradients[i]);
-  out.others = both_.call(joined(std::move(a.others), b.others));
+  out.others = combine_.call(joined(std::move(a.others), b.others));
   return out;
 }
 
@@ -292,7 +292,7 @@ void Model::Training::Sharded::prepare(const Cut& cut) const {
   };
   for (const int number : cut.here) prepare_one(shard(cut, number));
   if (cut.here.empty()) prepare_one(some_shard(cut));
-  both_.prepare(joined(zeros_of(signature_->types), zeros_of(signature_->types)));
+  combine_.prepare(joined(zeros_of(signature_->types), zeros_of(signature_->types)));
 }
 
 auto Model::Training::Sharded::run_owned(const Cut& cut, int replica) const -> Parts {

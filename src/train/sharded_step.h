@@ -79,7 +79,7 @@ class Model::Training::Sharded final : public StepProgram {
   const bool trains_;
   const int shards_;
   std::shared_ptr<const Signature> signature_;  // of the last trace
-  TracedFunction shard_, both_, update_;
+  TracedFunction shard_, combine_, update_;
 };
 
 }  // namespace espalier
