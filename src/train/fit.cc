@@ -12,7 +12,7 @@
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/own_sums.h"
-#include "train/rows_meet.h"
+#include "train/rows_interact.h"
 #include "train/step.h"
 
 namespace espalier {

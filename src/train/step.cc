@@ -11,7 +11,7 @@
 #include "train/counted_rows.h"
 #include "train/finite_sum.h"
 #include "train/non_finite_tracer.h"
-#include "train/rows_meet.h"
+#include "train/rows_interact.h"
 
 namespace espalier {
 namespace {

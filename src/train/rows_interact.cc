@@ -1,4 +1,4 @@
-#include "train/rows_meet.h"
+#include "train/rows_interact.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "train/late_values.h"
+#include "train/deferred_reads.h"
 
 #include <algorithm>
 #include <cstring>
