@@ -84,7 +84,8 @@ Tensor BatchNormalization::call(const Tensor& x) {
   const bool batch_has_values = x.type().elements() > 0;
   if (!TrainingScope::current() || !trainable() || !batch_has_values)
     return batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options);
-  if (!options_.synchronized && x.type().elements() == gamma.type().elements()) note_rows_meet(path(), true);
+  if (!options_.synchronized && x.type().elements() == gamma.type().elements())
+    note_rows_interact(path(), true);
   Tensor weight = row_weight(x);
   if (weight.defined() && x.dtype() == DType::kF64) weight = convert(weight, DType::kF64);
   const std::vector<Tensor> out = options_.synchronized && has_other_replicas()

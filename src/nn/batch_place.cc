@@ -33,7 +33,7 @@ Shard shard_in_batch(const Shape& shape) {
 
 bool is_part_of_batch() { return place_in_batch != nullptr; }
 
-void note_rows_meet(const std::string& layer, bool of_one) {
+void note_rows_interact(const std::string& layer, bool of_one) {
   if (place_in_batch) (of_one ? place_in_batch->met_.of_one : place_in_batch->met_.layers).insert(layer);
 }
 

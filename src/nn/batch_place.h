@@ -31,7 +31,7 @@ class BatchPlaceScope {
   friend Shard shard_in_batch(const Shape& shape);
   friend bool has_other_replicas();
   friend bool is_part_of_batch();
-  friend void note_rows_meet(const std::string& layer, bool of_one);
+  friend void note_rows_interact(const std::string& layer, bool of_one);
   const Tensor first_;
   const int64_t rows_, whole_;
   const Others others_;
@@ -46,7 +46,7 @@ Shard shard_in_batch(const Shape& shape);
 // Whether the rows are a part of a batch.
 bool is_part_of_batch();
 // For met(), where the rows are a part of a batch.
-void note_rows_meet(const std::string& layer, bool of_one);
+void note_rows_interact(const std::string& layer, bool of_one);
 // Whether sum_over_replicas() reaches others. Raises ValueError[strategy.synchronized] where other rows are
 // shards, which have no sum before they have all run.
 bool has_other_replicas();

@@ -200,7 +200,8 @@ Tensors Layer::apply(const TensorList& inputs) {
   if (caller) caller->adopt(state_);
   state.couples_rows = couples_rows();
   // By statistics of a part many models are normalized, and learn.
-  if (state.couples_rows && !dynamic_cast<const BatchNormalization*>(this)) note_rows_meet(state.path, false);
+  if (state.couples_rows && !dynamic_cast<const BatchNormalization*>(this))
+    note_rows_interact(state.path, false);
   struct Calling {
     State* before;
     explicit Calling(State* now) : before(std::exchange(State::calling, now)) {}

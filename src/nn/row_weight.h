@@ -1,4 +1,4 @@
-// Which rows of a batch count, for layers whose rows meet, as under batch statistics.
+// Which rows of a batch count, for layers whose rows interact, as under batch statistics.
 #pragma once
 
 #include "espalier/layers.h"

@@ -39,7 +39,7 @@ bool are_equal(const std::vector<Variable>& a, const std::vector<Variable>& b) {
 
 }  // namespace
 
-void LateValues::take(const std::vector<Variable>& variables) {
+void DeferredReads::take(const std::vector<Variable>& variables) {
   packed_.clear();
   const bool far = std::ranges::any_of(variables, [](const Variable& variable) {
     return variable.state()->value.node()->remote() != nullptr;
@@ -53,12 +53,12 @@ void LateValues::take(const std::vector<Variable>& variables) {
   packed_ = pack_->call({});
 }
 
-void LateValues::put_back(Taken taken) {
+void DeferredReads::put_back(Taken taken) {
   packed_.clear();
   if (are_equal(taken.variables, variables_)) packed_ = std::move(taken.packed);
 }
 
-LateValues::Sight::Sight(LateValues& values) {
+DeferredReads::View::View(DeferredReads& values) {
   if (!values.taken()) return;
   scope_.emplace();
   size_t next = 0;

@@ -15,7 +15,7 @@ namespace espalier {
 // Loss and metrics of a run change with every step, and who reads one waits for all steps that were started.
 // So they are packed, by a small program on the device, into one array a dtype, and that is downloaded when
 // some steps more have been started.
-class LateValues {
+class DeferredReads {
  public:
   // Packs the values that these variables have now. Without one that lies on a device nothing is taken.
   void take(const std::vector<Variable>& variables);
@@ -33,11 +33,11 @@ class LateValues {
 
   // While it lives, the variables have, for this thread's read(), the values that were taken last; nothing
   // else where none were. One download a dtype.
-  class Sight {
+  class View {
    public:
-    explicit Sight(LateValues& values);
-    Sight(const Sight&) = delete;
-    Sight& operator=(const Sight&) = delete;
+    explicit View(DeferredReads& values);
+    View(const View&) = delete;
+    View& operator=(const View&) = delete;
 
    private:
     std::optional<StateScope> scope_;

@@ -11,11 +11,11 @@
 namespace espalier {
 namespace {
 
-class LateValuesThere : public testing::Test {
+class DeferredReadsThere : public testing::Test {
  protected:
   Variable variable(float value) { return Variable(Tensor::of({value, value + 1}), {.name = "v"}); }
-  std::vector<float> seen(LateValues& late, const Variable& variable) {
-    const LateValues::Sight sight(late);
+  std::vector<float> seen(DeferredReads& reads, const Variable& variable) {
+    const DeferredReads::View view(reads);
     return variable.read().to_vector<float>();
   }
 
@@ -24,49 +24,49 @@ class LateValuesThere : public testing::Test {
   const RunScope scope_{context_};
 };
 
-TEST_F(LateValuesThere, AreThoseThatWereTakenLast) {
+TEST_F(DeferredReadsThere, AreThoseThatWereTakenLast) {
   Variable a = variable(1);
-  LateValues late;
-  late.take({a});
+  DeferredReads reads;
+  reads.take({a});
   a.assign(Tensor::of({10.0f, 20.0f}));
-  EXPECT_EQ(seen(late, a), (std::vector<float>{1, 2}));
-  EXPECT_EQ(a.read().to_vector<float>(), (std::vector<float>{10, 20})) << "outside of its sight";
-  late.take({a});
-  EXPECT_EQ(seen(late, a), (std::vector<float>{10, 20}));
-  late.forget();
+  EXPECT_EQ(seen(reads, a), (std::vector<float>{1, 2}));
+  EXPECT_EQ(a.read().to_vector<float>(), (std::vector<float>{10, 20})) << "outside of its view";
+  reads.take({a});
+  EXPECT_EQ(seen(reads, a), (std::vector<float>{10, 20}));
+  reads.forget();
   a.assign(Tensor::of({3.0f, 4.0f}));
-  EXPECT_EQ(seen(late, a), (std::vector<float>{3, 4})) << "nothing was taken";
+  EXPECT_EQ(seen(reads, a), (std::vector<float>{3, 4})) << "nothing was taken";
 }
 
 // As of a model that is compiled anew.
-TEST_F(LateValuesThere, AreOfTheVariablesThatAreNamedNow) {
+TEST_F(DeferredReadsThere, AreOfTheVariablesThatAreNamedNow) {
   Variable a = variable(1), b = variable(5);
-  LateValues late;
-  late.take({a});
-  late.take({b});
+  DeferredReads reads;
+  reads.take({a});
+  reads.take({b});
   b.assign(Tensor::of({0.0f, 0.0f}));
-  EXPECT_EQ(seen(late, b), (std::vector<float>{5, 6}));
-  late.take({a, b});
+  EXPECT_EQ(seen(reads, b), (std::vector<float>{5, 6}));
+  reads.take({a, b});
   a.assign(Tensor::of({0.0f, 0.0f}));
-  EXPECT_EQ(seen(late, a), (std::vector<float>{1, 2}));
-  EXPECT_EQ(seen(late, b), (std::vector<float>{0, 0}));
+  EXPECT_EQ(seen(reads, a), (std::vector<float>{1, 2}));
+  EXPECT_EQ(seen(reads, b), (std::vector<float>{0, 0}));
 }
 
 // Another has used them meanwhile, as an evaluation within a run.
-TEST_F(LateValuesThere, ComeBackToWhoseTheyWere) {
+TEST_F(DeferredReadsThere, ComeBackToWhoseTheyWere) {
   Variable a = variable(1), b = variable(5);
-  LateValues late;
-  late.take({a});
-  LateValues::Taken taken = late.take_away();
-  EXPECT_FALSE(late.taken());
-  late.take({a});
+  DeferredReads reads;
+  reads.take({a});
+  DeferredReads::Taken taken = reads.take_away();
+  EXPECT_FALSE(reads.taken());
+  reads.take({a});
   a.assign(Tensor::of({7.0f, 8.0f}));
-  late.put_back(std::move(taken));
-  EXPECT_EQ(seen(late, a), (std::vector<float>{1, 2}));
-  taken = late.take_away();
-  late.take({b});
-  late.put_back(std::move(taken));
-  EXPECT_FALSE(late.taken()) << "of other variables nothing is left";
+  reads.put_back(std::move(taken));
+  EXPECT_EQ(seen(reads, a), (std::vector<float>{1, 2}));
+  taken = reads.take_away();
+  reads.take({b});
+  reads.put_back(std::move(taken));
+  EXPECT_FALSE(reads.taken()) << "of other variables nothing is left";
 }
 
 }  // namespace

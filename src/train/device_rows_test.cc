@@ -73,7 +73,7 @@ TEST_F(RowsOnDevice, SlowTheLastBatchIsPaddedAndTheNumbersAreTheCpus) {
 }
 
 // Rows that are not there would count in the statistics of a batch.
-TEST_F(RowsOnDevice, SlowLayersWhoseRowsMeetGetAProgramForTheLastBatch) {
+TEST_F(RowsOnDevice, SlowLayersWhoseRowsInteractGetAProgramForTheLastBatch) {
   Sequential here = network(true), far = network(true);
   const FitOptions fit{.epochs = 2, .batch_size = 32};
   set_seed(9);
@@ -171,7 +171,7 @@ struct Centered final : Layer {
 };
 
 // It does not say so (couples_rows), and the last batch has rows of its own.
-TEST_F(RowsOnDevice, ALayerWhoseRowsMeetWithoutAWordIsFoundOut) {
+TEST_F(RowsOnDevice, ALayerWhoseRowsInteractWithoutAWordIsFoundOut) {
   const Tensor x = random_normal({100, 5}, 1, 0), y = argmax(random_normal({100, 3}, 2, 0), 1);
   const auto trained = [&] {
     set_seed(4);

@@ -31,8 +31,8 @@ struct OneAtATime final : Layer {
   std::shared_ptr<Counts> counts = std::make_shared<Counts>();
 };
 
-// Whether its rows meet is found out by a trace of its own.
-TEST(PredictingThreads, OneOfThemFindsOutWhetherRowsMeet) {
+// Whether its rows interact is found out by a trace of its own.
+TEST(PredictingThreads, OneOfThemFindsOutWhetherRowsInteract) {
   const FakeDevicePtr device = FakeDevice::create();
   const RunContext there({.device = device.get()});
   const auto on_device = [&](const auto& call) {

@@ -75,13 +75,13 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
 }
 
 std::optional<bool> Model::Shared::meet(std::span<const Tensor> x) {
-  const std::lock_guard hold(rows_meet_mutex);
-  if (!rows_meet) {
+  const std::lock_guard hold(rows_interact_mutex);
+  if (!rows_interact) {
     forward.graph(x);  // makes its variables, if there are none
     // The layers of the model note what runs them.
-    forward.between_traces([&] { rows_meet = espalier::rows_meet(*Running::model(), x, false); });
+    forward.between_traces([&] { rows_interact = espalier::rows_interact(*Running::model(), x, false); });
   }
-  return rows_meet;
+  return rows_interact;
 }
 
 // Batches of fewer sizes are fewer programs to compile, each of which takes seconds there. What the model
@@ -333,8 +333,8 @@ Logs Model::Training::test(StepBatches& batches) {
       test_step->call({arguments, batches.rows_of_shards()}, batches.numbers());
     });
   }
-  late_values.take(logged());
-  const LateValues::Sight sight(late_values);
+  deferred_reads.take(logged());
+  const DeferredReads::View view(deferred_reads);
   return logs();
 }
 

@@ -274,17 +274,17 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       // NaN and infinity stay in the epoch's sum, so a device is asked every eighth step, and answers two
       // steps later. Workers of a strategy have one loss.
       const bool far = context.device != nullptr;
-      if (far && step % 8 == 1) late_values.take(logged());
+      if (far && step % 8 == 1) deferred_reads.take(logged());
       const bool eighth = step % 8 == (far ? 3 : 1), asks = eighth || !far;
-      std::optional<LateValues::Sight> sight;
-      if (far && eighth) sight.emplace(late_values);
+      std::optional<DeferredReads::View> view;
+      if (far && eighth) view.emplace(deferred_reads);
       const bool diverges = asks && finite && !loss_is_finite();
       const bool diverged = workers ? diverges : finite && agreed({.diverged = diverges}, context).diverged;
       finite = finite && !diverged;
       bool due = (eighth || diverged) && !callbacks.empty();
       if (due && loss.empty()) due = false;  // of no row so far
       if (due) refresh_training(logs);
-      sight.reset();
+      view.reset();
       rank_stage.now(Stage::kCallback, steps_of_run + 1);
       for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
       const Decisions next = agreed({.stop = stop,
@@ -301,11 +301,11 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     interrupted = stopped;
     if (interrupted && agreed({.save = backups.used()}, context).save) audit();
     if (interrupted && backups.used()) save(now);
-    late_values.take(logged());
-    std::optional<LateValues::Sight> sight(std::in_place, late_values);
+    deferred_reads.take(logged());
+    std::optional<DeferredReads::View> view(std::in_place, deferred_reads);
     refresh_training(logs);
     const bool skipped = now.step > 0 && loss.empty() && (scaling || steps_made == 0);
-    sight.reset();
+    view.reset();
     if (skipped) {
       // A mean of no row, which a callback must not take for the best one.
       for (auto& [name, value] : logs)

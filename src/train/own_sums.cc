@@ -11,7 +11,7 @@ Model::Training::OwnSums::OwnSums(Training& training, bool& stop, const Running&
   if (!training_) return;
   for (const Variable& variable : training.sums_of_rows())
     before_.emplace_back(variable, variable.state()->value);
-  late_ = training.late_values.take_away();
+  deferred_ = training.deferred_reads.take_away();
 }
 
 Model::Training::OwnSums::~OwnSums() {
@@ -25,7 +25,7 @@ Model::Training::OwnSums::~OwnSums() {
     else
       variable.state()->value = found->second;
   }
-  training_->late_values.put_back(std::move(late_));
+  training_->deferred_reads.put_back(std::move(deferred_));
   stop_ = stop_before_;
 }
 

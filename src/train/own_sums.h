@@ -20,7 +20,7 @@ class Model::Training::OwnSums {
   bool& stop_;
   bool stop_before_;
   std::vector<std::pair<Variable, Tensor>> before_;
-  LateValues::Taken late_;
+  DeferredReads::Taken deferred_;
 };
 
 }  // namespace espalier

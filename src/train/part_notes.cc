@@ -37,7 +37,7 @@ void PartNotes::add(const BatchPlaceScope::Met& met, const std::string& part) {
 
 void PartNotes::add(const Loss& loss, const TensorType& labels, const TensorType& outputs,
                     const std::string& part) {
-  if (!losses_.insert(loss.name).second || !loss_rows_meet(loss, labels, outputs)) return;
+  if (!losses_.insert(loss.name).second || !loss_rows_interact(loss, labels, outputs)) return;
   say(part_of_rows(cat("loss \"", loss.name, "\""), part));
 }
 
@@ -46,7 +46,7 @@ std::vector<std::string> PartNotes::tell() {
   return {due.begin(), due.end()};
 }
 
-bool loss_rows_meet(const Loss& loss, const TensorType& labels, const TensorType& outputs) {
+bool loss_rows_interact(const Loss& loss, const TensorType& labels, const TensorType& outputs) {
   constexpr int64_t kRows = 4;
   if (labels.shape.empty() || outputs.shape.empty() || !is_float(outputs.dtype)) return false;
   const RunContext here({.shares = &RunContext::current()});

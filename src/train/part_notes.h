@@ -1,4 +1,4 @@
-// What is to be said of a model whose rows meet, where each replica or shard sees a part of a batch.
+// What is to be said of a model whose rows interact, where each replica or shard sees a part of a batch.
 #pragma once
 
 #include <set>
@@ -28,6 +28,6 @@ class PartNotes {
 
 // Whether the loss of a row depends on the rows beside it, as under negatives of the batch: found out by four
 // made rows. False where it takes none of those.
-bool loss_rows_meet(const Loss& loss, const TensorType& labels, const TensorType& outputs);
+bool loss_rows_interact(const Loss& loss, const TensorType& labels, const TensorType& outputs);
 
 }  // namespace espalier

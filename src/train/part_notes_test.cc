@@ -100,13 +100,13 @@ TEST(PartNotes, RowsThatMeetInALayerOrALossAreSaidOnce) {
 
 TEST(PartNotes, LossesOfRowsAloneAreNone) {
   const TensorType classes{DType::kI64, {8}}, scores{DType::kF32, {8, 5}}, one{DType::kF32, {8, 1}};
-  EXPECT_FALSE(loss_rows_meet(SparseCategoricalCrossentropy(), classes, scores));
-  EXPECT_FALSE(loss_rows_meet(SparseCategoricalCrossentropy({.from_logits = true}), classes, scores));
-  EXPECT_FALSE(loss_rows_meet(CategoricalCrossentropy(), scores, scores));
-  EXPECT_FALSE(loss_rows_meet(BinaryCrossentropy(), one, one));
+  EXPECT_FALSE(loss_rows_interact(SparseCategoricalCrossentropy(), classes, scores));
+  EXPECT_FALSE(loss_rows_interact(SparseCategoricalCrossentropy({.from_logits = true}), classes, scores));
+  EXPECT_FALSE(loss_rows_interact(CategoricalCrossentropy(), scores, scores));
+  EXPECT_FALSE(loss_rows_interact(BinaryCrossentropy(), one, one));
   for (const Loss& loss : {MeanSquaredError(), MeanAbsoluteError(), Huber()})
-    EXPECT_FALSE(loss_rows_meet(loss, scores, scores)) << loss.name;
-  EXPECT_TRUE(loss_rows_meet(negatives_of_batch(), scores, scores));
+    EXPECT_FALSE(loss_rows_interact(loss, scores, scores)) << loss.name;
+  EXPECT_TRUE(loss_rows_interact(negatives_of_batch(), scores, scores));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::vector<Tensor> two_rows(std::span<const Tensor> x, int64_t a, int64_t b) {
 
 }  // namespace
 
-std::optional<bool> rows_meet(Model& model, std::span<const Tensor> x, bool training) {
+std::optional<bool> rows_interact(Model& model, std::span<const Tensor> x, bool training) {
   constexpr int64_t kLooked = 64;
   int64_t other = 1;
   const int64_t end = std::min(x[0].size(0), kLooked);

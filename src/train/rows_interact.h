@@ -12,6 +12,6 @@ namespace espalier {
 // this CPU, with two rows of `x`, the inputs of a batch, and changing nothing. `training`: as in a step of
 // fit. Also where the model takes no two rows, or gives something else than rows. Nothing where all rows that
 // were looked at are equal.
-std::optional<bool> rows_meet(Model& model, std::span<const Tensor> x, bool training);
+std::optional<bool> rows_interact(Model& model, std::span<const Tensor> x, bool training);
 
 }  // namespace espalier

@@ -70,7 +70,7 @@ bool TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
 }
 
 // A program for another number of rows takes seconds to compile, so the last batch of an epoch is as large as
-// the others. Layers whose rows meet get a program of their own instead, without rows that are not there.
+// the others. Layers whose rows interact get a program of their own instead, without rows that are not there.
 std::vector<Tensor> TrainStep::padded(const BatchRows& batch) const {
   if (pads_) return traced_->padded(batch);
   if (!RunContext::current().device || options_.eager || !batch.of_shards.empty()) return {};
@@ -89,11 +89,11 @@ std::vector<Tensor> TrainStep::padded(const BatchRows& batch) const {
 // Not every layer says it.
 std::optional<bool> TrainStep::meet(const BatchRows& batch) const {
   const auto x = batch.rows.first(batch.rows.size() - options_.labels - 1);
-  if (!rows_meet_) rows_meet_ = rows_meet(*Running::model(), x, options_.trains);
-  return rows_meet_;
+  if (!rows_interact_) rows_interact_ = rows_interact(*Running::model(), x, options_.trains);
+  return rows_interact_;
 }
 
-// One program on equally many rows, or none: others would be of weight 0, and count where rows meet.
+// One program on equally many rows, or none: others would be of weight 0, and count where rows interact.
 void TrainStep::fill_up(BatchRows& rows, const BatchRows& given) const {
   rows.at_least = most_rows_ = std::max(most_rows_, rows.count());
   const auto adds = [&] { return given.count() < rows.count() || traced_->adds_rows(rows); };

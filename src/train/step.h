@@ -88,7 +88,7 @@ class TrainStep {
  private:
   // Rows to be where a device's program is compiled for as many; undefined lists: those that are given.
   std::vector<Tensor> padded(const BatchRows& batch) const;
-  // rows_meet().
+  // rows_interact().
   std::optional<bool> meet(const BatchRows& batch) const;
   // Of replicas: how many rows there are to be for one program. Raises UnsupportedError[device.rows].
   void fill_up(BatchRows& rows, const BatchRows& given) const;
@@ -101,7 +101,7 @@ class TrainStep {
   bool pads_;
   // On a device: of a batch so far, and whether rows of the model meet, once that was asked.
   mutable int64_t most_rows_ = 0;
-  mutable std::optional<bool> rows_meet_;
+  mutable std::optional<bool> rows_interact_;
 };
 
 struct Model::Training {
@@ -231,7 +231,7 @@ struct Model::Training {
   std::shared_ptr<Replicas> replicas;  // of the strategy it was compiled under; null: one
   std::vector<Output> outputs;
   RunningMean loss;
-  LateValues late_values;  // of logged(), on a device
+  DeferredReads deferred_reads;  // of logged(), on a device
   std::optional<LossScaling> scaling;
   NarrowOutputs narrow;
   PartNotes part_notes;
@@ -256,7 +256,7 @@ struct Model::Shared {
   void predict(std::span<const Tensor> x, PredictedRows& out);
   // The same on the context's device; what it gives lies here.
   Tensors predict_there(std::span<const Tensor> x);
-  // Whether its rows meet: the first thread that needs it finds it out, others wait for that.
+  // Whether its rows interact: the first thread that needs it finds it out, others wait for that.
   std::optional<bool> meet(std::span<const Tensor> x);
   // Who have a part each of so many rows that are predicted; null: nobody but this one.
   std::shared_ptr<const Replicas> sharers(int64_t rows) const;
@@ -265,8 +265,8 @@ struct Model::Shared {
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()
   bool stop = false;                   // asked of the run of fit()
-  std::mutex rows_meet_mutex;
-  std::optional<bool> rows_meet = {};  // in what it predicts; once a device was asked
+  std::mutex rows_interact_mutex;
+  std::optional<bool> rows_interact = {};  // in what it predicts; once a device was asked
 };
 
 }  // namespace espalier

@@ -289,7 +289,7 @@ std::vector<Variable> Model::Training::logged() const {
 }
 
 void Model::Training::reset() {
-  late_values.forget();
+  deferred_reads.forget();
   for (const Variable& variable : loss.variables()) clear(variable);
   for (Output& output : outputs) {
     for (const auto& [log, mean] : output.mean_loss) {
