@@ -49,8 +49,7 @@ Uses find_uses(const Graph& graph, const Units& units, const Donations& donation
     if (constant_of(graph, root)) out.constants.push_back(root);
   }
   std::ranges::sort(out.constants);
-  const auto repeated = std::ranges::unique(out.constants);
-  out.constants.erase(repeated.begin(), repeated.end());
+  out.constants.erase(std::unique(out.constants.begin(), out.constants.end()), out.constants.end());
   return out;
 }
 
