@@ -8,6 +8,7 @@
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "ir/builder.h"
+#include "ops/dot_general.h"
 #include "runtime/lowering.h"
 #include "text/text.h"
 

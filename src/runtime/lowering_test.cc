@@ -7,6 +7,7 @@
 #include "espalier/run_context.h"
 #include "interp/interpreter.h"
 #include "ir/builder.h"
+#include "ops/dot_general.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
