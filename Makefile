@@ -2,6 +2,8 @@
 JOBS ?= $(shell nproc)
 PRESET ?= release
 BENCH ?=
+# What `make bench-before` builds beside this tree.
+COMMIT ?=
 FAULT ?=
 PROGRAM ?= *
 PREFIX ?= /usr/local
@@ -12,11 +14,11 @@ SEED ?= 1
 JUNIT ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench bench-strategies bench-tables prove compare neighbours faults planted bare format asan tsan fuzz clang isa plugins nightly clean
+.PHONY: help quickstart bootstrap build test install check bench bench-before bench-strategies bench-tables prove compare neighbours faults planted bare format asan tsan fuzz clang isa plugins nightly clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
-	  printf '%-18s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
+	  printf '%-23s %s\n' "$$target" "$$text"; done
 
 quickstart: bootstrap build/release/build.ninja  ## install what is missing, build, train a first model
 	@$(if $(MAKE_TERMOUT),:,[ -x build/release/espalier ] || echo "building the command: this takes minutes" >&2)
@@ -59,6 +61,9 @@ bench: build/release/build.ninja  ## ours beside the installed peers', in one ta
 	@set -e; for b in $(filter-out %/bench_neighbours,$(wildcard build/release/bench_$(PROGRAM))); do \
 	  echo "== $$b"; "$$b"; done
 	scripts/bench-peers $(BENCH)
+
+bench-before: build/release/build.ninja  ## an earlier commit's speeds beside this tree's: make bench-before COMMIT=HEAD~1
+	scripts/bench-before $(COMMIT) $(BENCH) --jobs $(JOBS)
 
 bench-strategies: build/release/build.ninja  ## many devices and workers beside Open MPI and PyTorch DDP
 	cmake --build build/release -j $(JOBS) --target espalier_command bench_comm_all_reduce bench_strategies bench_wires
