@@ -1,9 +1,8 @@
 // Rows of a table that are written, gathered and added to in place, calls of predict with changing numbers of
 // rows, and steps of embeddings: microseconds a call. Each result is checked before its time is printed: a
 // JSON line a row, or a table where the output is a terminal. "check" is a hash of a result that is exact, or
-// a number of one that is rounded; neither depends on how it is computed. scripts/bench-before holds two
-// commits against each other by it, and compiles this file in either of them: it includes public headers
-// alone.
+// a number of one that is rounded. scripts/bench-before holds two commits against each other by it, and
+// compiles this file in either of them: it includes public headers alone.
 //
 // usage: bench_places [ROW ...] [--rounds N] [--table|--json] [--list]; exit 1 when a row computes nonsense
 #include <memory>
