@@ -1,7 +1,8 @@
 // A device for tests, which holds whoever uses devices to what src/ir/device.h says. It computes on this CPU,
 // but late and on a thread of its own. Its arrays lie in pages that only this thread opens, and only while it
 // computes or copies: whoever reads there without a download is stopped by the processor. What is donated is
-// overwritten, and refused from there on.
+// overwritten, and refused from there on. One of several replicas stands for as many devices that run one
+// program: they meet in its collectives, by the reference interpreter.
 #pragma once
 
 #include <sys/mman.h>
@@ -27,6 +28,7 @@
 #include "base/format.h"
 #include "espalier/error.h"
 #include "espalier/run_context.h"
+#include "interp/interpreter.h"
 #include "ir/device.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
@@ -80,7 +82,7 @@ using FakePagesPtr = std::shared_ptr<FakePages>;
 // What an array shares with the work that is under way for it.
 struct FakeContents {
   TensorType type;
-  FakePagesPtr pages;
+  FakePagesPtr pages;  // the values of all replicas, one behind the other
   std::string failure = {};  // of the run that should have computed it; of the device's thread alone
 };
 using FakeContentsPtr = std::shared_ptr<FakeContents>;
@@ -88,6 +90,7 @@ using FakeContentsPtr = std::shared_ptr<FakeContents>;
 // One run of a program, on the device's thread.
 struct FakeRun {
   std::shared_ptr<const Executable> executable;
+  size_t replicas;
   const RunContext* context;
   std::chrono::microseconds delay;
   std::vector<FakeContentsPtr> inputs = {}, outputs = {};
@@ -125,11 +128,30 @@ struct FakeRun {
       to.push_back({&outputs[i]->type, targets[i]->address()});
     }
     try {
-      run(*executable, from, to, *context);
+      if (replicas == 1)
+        run(*executable, from, to, *context);
+      else
+        run_replicas(from, to);
     } catch (const std::exception& error) {
       return cat(executable->graph().name(), " failed: ", error.what());
     }
     return "";
+  }
+
+  void run_replicas(const std::vector<ArrayView>& from, const std::vector<MutableArrayView>& to) const {
+    GridValues values(replicas, {{}});
+    for (size_t replica = 0; replica < replicas; ++replica)
+      for (const ArrayView& input : from)
+        values[replica][0].push_back(
+            Literal::copy(*input.type, input.as<std::byte>() + replica * input.type->bytes()));
+    const GridValues results = interpret_grid(executable->graph(), values);
+    for (size_t replica = 0; replica < replicas; ++replica) {
+      for (size_t i = 0; i < to.size(); ++i) {
+        const Literal dense = results[replica][0][i].expanded();
+        const size_t bytes = dense.raw_bytes();
+        if (bytes) std::memcpy(to[i].as<std::byte>() + replica * bytes, dense.raw(), bytes);
+      }
+    }
   }
 };
 
@@ -138,6 +160,8 @@ struct FakeDeviceOptions {
   std::chrono::microseconds latest{200};  // a program begins at a random time until this one
   uint32_t seed = 1;
   std::function<void(const Graph&)> compiling = {};  // is called first; a test may wait or throw there
+  std::function<void(const Graph&)> running = {};    // the same of each run
+  size_t replicas = 1;
 };
 
 // Whatever it has made keeps it alive. Safe from several threads.
@@ -162,12 +186,16 @@ class FakeDevice final : public Device, public std::enable_shared_from_this<Fake
 
   const std::string& name() const override { return options_.name; }
   DeviceMemory memory() const override { return {}; }
+  size_t replicas() const override { return options_.replicas; }
   RemoteArrayPtr upload(const Literal& value) override;
+  RemoteArrayPtr upload_each(std::span<const Literal> values) override;
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
                                                const ProgramOptions& options = {}) override;
 
   // Whether anything was brought there or compiled for it.
   bool was_asked() const { return asked_; }
+  // How many arrays programs were given for good.
+  size_t donations() const { return donations_; }
 
   // Work of tests between that of the device: does not wait for it.
   void then(Work work) {
@@ -206,6 +234,7 @@ class FakeDevice final : public Device, public std::enable_shared_from_this<Fake
   }
 
   std::atomic<bool> asked_ = false;
+  std::atomic<size_t> donations_ = 0;
   const FakeDeviceOptions options_;
   const RunContext context_{RunContextOptions{.threads = 1}};
   std::mutex mutex_;  // of what follows, and of whether an array was donated
@@ -227,7 +256,7 @@ class FakeArray final : public RemoteArray {
   // Where nobody may read.
   const void* address() const { return contents_->pages->address(); }
 
-  Literal download(size_t) const override {
+  Literal download(size_t replica) const override {
     Buffer bytes = allocate_buffer(type().bytes());
     constexpr unsigned char kNotYet = 0xFF;  // NaN, or -1
     std::memset(bytes.get(), kNotYet, type().bytes());
@@ -236,10 +265,12 @@ class FakeArray final : public RemoteArray {
     {
       const std::lock_guard lock(device_->mutex_);
       require_kept();
-      device_->add([done, contents = contents_, bytes] {
+      device_->add([done, contents = contents_, bytes, replica] {
         const FakePages::Open open(contents->pages, PROT_READ);
-        if (contents->failure.empty())
-          std::memcpy(bytes.get(), contents->pages->address(), contents->pages->bytes());
+        const size_t size = contents->type.bytes();
+        if (contents->failure.empty() && size)
+          std::memcpy(bytes.get(), static_cast<const std::byte*>(contents->pages->address()) + replica * size,
+                      size);
         done->set_value(contents->failure);
       });
     }
@@ -269,16 +300,21 @@ class FakeProgram final : public DeviceProgram {
   std::vector<RemoteArrayPtr> run(std::span<const RemoteArrayPtr> inputs, std::span<const char> donated,
                                   const RunContext&) const override {
     const Graph& graph = executable_->graph();
+    if (device_->options_.running) device_->options_.running(graph);
+    const size_t replicas = device_->replicas();
     const std::lock_guard lock(device_->mutex_);
     const std::vector<const FakeArray*> arrays = checked(inputs, donated);
-    FakeRun run{.executable = executable_, .context = &device_->context_, .delay = device_->delay()};
+    FakeRun run{.executable = executable_,
+                .replicas = replicas,
+                .context = &device_->context_,
+                .delay = device_->delay()};
     for (size_t i = 0; i < arrays.size(); ++i) {
       run.inputs.push_back(arrays[i]->contents_);
       run.donated.push_back(!donated.empty() && donated[i]);
     }
     for (const GraphOutput& output : graph.outputs()) {
       const TensorType& type = graph.type(output.value);
-      run.targets.push_back(std::make_shared<FakePages>(type.bytes()));
+      run.targets.push_back(std::make_shared<FakePages>(type.bytes() * replicas));
       run.outputs.push_back(std::make_shared<FakeContents>(FakeContents{type, run.targets.back()}));
     }
     // Every other update takes the memory of the old value, as devices may.
@@ -288,7 +324,11 @@ class FakeProgram final : public DeviceProgram {
     std::vector<RemoteArrayPtr> out;
     for (const FakeContentsPtr& output : run.outputs)
       out.push_back(std::make_shared<FakeArray>(device_, output));
-    for (size_t i = 0; i < arrays.size(); ++i) arrays[i]->donated_ = run.donated[i];
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (!run.donated[i]) continue;
+      arrays[i]->donated_ = true;
+      ++device_->donations_;
+    }
     device_->add([run = std::move(run)] { run.compute(); });
     return out;
   }
@@ -330,15 +370,28 @@ class FakeProgram final : public DeviceProgram {
 };
 
 inline RemoteArrayPtr FakeDevice::upload(const Literal& value) {
+  const std::vector<Literal> values(replicas(), value);
+  return upload_each(values);
+}
+
+inline RemoteArrayPtr FakeDevice::upload_each(std::span<const Literal> values) {
   asked_ = true;
-  const Literal dense = value.expanded();
-  auto pages = std::make_shared<FakePages>(dense.type().bytes());
+  if (values.size() != replicas())
+    throw InternalError(cat(values.size(), " values for ", counted(replicas(), "replica")));
+  const TensorType& type = values[0].type();
+  auto pages = std::make_shared<FakePages>(type.bytes() * values.size());
   {
     const FakePages::Open open(pages, PROT_READ | PROT_WRITE);
-    if (pages->bytes()) std::memcpy(pages->address(), dense.raw(), pages->bytes());
+    auto* to = static_cast<std::byte*>(pages->address());
+    for (const Literal& value : values) {
+      if (value.type() != type) throw InternalError("values of replicas are of one type");
+      const Literal dense = value.expanded();
+      if (type.bytes()) std::memcpy(to, dense.raw(), type.bytes());
+      to += type.bytes();
+    }
   }
-  return std::make_shared<FakeArray>(
-      shared_from_this(), std::make_shared<FakeContents>(FakeContents{dense.type(), std::move(pages)}));
+  return std::make_shared<FakeArray>(shared_from_this(),
+                                     std::make_shared<FakeContents>(FakeContents{type, std::move(pages)}));
 }
 
 inline std::shared_ptr<const DeviceProgram> FakeDevice::compile(const Graph& graph,
