@@ -117,7 +117,7 @@ class ProgramOnDevices final : public Program {
       std::vector<RemoteArrayPtr> arrays;
       {
         const std::lock_guard lock(mutex_);
-        for (size_t k = 0; k < arguments_; ++k) arrays.push_back(argument(inputs, k));
+        for (size_t k = 0; k < arguments_; ++k) arrays.push_back(argument(inputs, k, donated[k]));
       }
       for (size_t k = arguments_; k < inputs_; ++k) arrays.push_back(array_on(*inputs[k], device_));
       const std::vector<RemoteArrayPtr> results = program_->run(arrays, donated.first(inputs_), context);
@@ -133,7 +133,7 @@ class ProgramOnDevices final : public Program {
     RemoteArrayPtr there = {};
   };
 
-  const RemoteArrayPtr& argument(std::span<const Tensor* const> inputs, size_t k) const {
+  RemoteArrayPtr argument(std::span<const Tensor* const> inputs, size_t k, bool donated) const {
     // Larger ones are new in each step.
     constexpr size_t kLargest = size_t{1} << 16;
     std::vector<Literal> values;
@@ -142,6 +142,8 @@ class ProgramOnDevices final : public Program {
       own.bytes();  // refuses what a function traces
       values.push_back(own.node()->dense());
     }
+    // It is gone behind the run.
+    if (donated) return device_.upload_each(values);
     Kept& kept = kept_[k];
     if (kept.values != values || !kept.there) {
       kept.there = device_.upload_each(values);
