@@ -82,7 +82,7 @@ using FakePagesPtr = std::shared_ptr<FakePages>;
 // What an array shares with the work that is under way for it.
 struct FakeContents {
   TensorType type;
-  FakePagesPtr pages;  // the values of all replicas, one behind the other
+  FakePagesPtr pages;        // the values of all replicas, one behind the other
   std::string failure = {};  // of the run that should have computed it; of the device's thread alone
 };
 using FakeContentsPtr = std::shared_ptr<FakeContents>;
