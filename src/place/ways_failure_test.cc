@@ -178,6 +178,27 @@ TEST_P(RefusedRuns, ByADeviceChangeNothing) {
   }
 }
 
+// A new value of the rows of one replica would be another on each.
+class OwnRows : public Failures {};
+ESPALIER_ON_WAYS(OwnRows, {{"host", "its rows are all"}, {"device", "its rows are all"}});
+
+TEST_P(OwnRows, GiveNoNewValue) {
+  for (const bool place : {false, true}) {
+    const OnWay own(*way, [&](int64_t) {
+      Variable w = stored_variable(1, "w"), v = stored_variable(2, "v");
+      const auto body = [=](std::span<const Tensor> in) mutable {
+        w.assign_add(sum_of_all(in[0]));
+        v.assign_add(place ? convert(replica_id(), DType::kF32) : reduce_sum(in[0], {0}));
+        return std::vector<Tensor>{in[0]};
+      };
+      return OnProcess{{w, v}, TracedFunction(body, {})};
+    });
+    EXPECT_EQ(rule_of([&] { own(rows_for(*way, kRows, 0)); }), "strategy.variable") << place;
+    EXPECT_EQ(own.all_held(), (std::vector<Numbers>{all_of(1), all_of(2)}));
+    way->renew();
+  }
+}
+
 // What runs at once.
 
 class TwoAtOnce : public OnEachWay {};
