@@ -167,23 +167,32 @@ TEST_P(Donation, AnArgumentThatOthersHoldIsCopied) {
   EXPECT_EQ(numbers_in(view), all_of(6));
 }
 
+// One is read behind the write into the other; the second time it lies where its program left it.
 TEST_P(Donation, OneThatIsGivenTwiceIsCopied) {
   const OnWay add(*way, [](int64_t) {
     const auto body = [](std::span<const Tensor> in) {
-      return std::vector<Tensor>{in[0] + reverse(in[1], {0}) + sum_of_all(in[2])};
+      const Tensor total = sum_of_all(in[2]), next = in[0] + total;
+      return std::vector<Tensor>{next, reverse(in[1], {0}) + reduce_max(next, {0})};
     };
     return OnProcess{{}, TracedFunction(body, {.donate = {0}})};
   });
-  std::vector<float> counted;
-  for (int64_t i = 0; i < kWidth; ++i) counted.push_back(static_cast<float>(i));
+  std::vector<Tensor> both;
+  for (size_t i = 0; i < replicas; ++i) both.push_back(counting(static_cast<double>(i)));
   for (int64_t turn = 0; turn < 3; ++turn) {
     OfReplicas arguments = rows_for(*way, kRows, turn);
-    for (auto& each : arguments) {
-      const Tensor both = Tensor::of(counted);
-      each.insert(each.begin(), {both, both});
+    std::vector<Numbers> before;
+    for (size_t i = 0; i < replicas; ++i) {
+      before.push_back(numbers_in(both[i]));
+      arguments[i].insert(arguments[i].begin(), {both[i], both[i]});
     }
-    for (const auto& each : add(arguments))
-      EXPECT_EQ(numbers_in(each[0]), all_of(static_cast<double>(kWidth - 1)) + sums_of(kRows, turn)) << turn;
+    const OfReplicas results = add(arguments);
+    for (size_t i = 0; i < replicas; ++i) {
+      const Numbers next = before[i] + sums_of(kRows, turn);
+      EXPECT_EQ(numbers_in(results[i][0]), next) << "in turn " << turn;
+      std::ranges::reverse(before[i]);
+      EXPECT_EQ(numbers_in(results[i][1]), before[i] + all_of(std::ranges::max(next))) << "in turn " << turn;
+      both[i] = results[i][0];
+    }
   }
 }
 

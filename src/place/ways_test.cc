@@ -84,10 +84,11 @@ TEST_P(NewValues, EachReplicaKnowsItsPlace) {
 // A program belongs to the place that it was made for.
 TEST_P(NewValues, OneFunctionRunsAloneAndInAWay) {
   const OnWay sum(*way, summing);
-  // Each process has its own: nothing is combined, and then all of it is.
+  // Of as many rows as a replica has: nothing is combined, and then all of it is.
+  const int64_t own_rows = kRows / static_cast<int64_t>(replicas);
   const auto alone = [&](int64_t turn) {
     for (size_t i = 0; i < sum.processes().size(); ++i) {
-      const Tensor all = rows_between_of(turn, 0, kRows);
+      const Tensor all = rows_between_of(turn, 0, own_rows);
       const RunContext context({.threads = 1,
                                 .device = way->devices.empty()      ? nullptr
                                           : way->kind.processes > 1 ? way->devices[i].get()
@@ -100,20 +101,24 @@ TEST_P(NewValues, OneFunctionRunsAloneAndInAWay) {
   for (int64_t turn = 0; turn < 6; turn += 2) {
     SCOPED_TRACE(turn);
     alone(turn);
-    wanted.add(kRows, turn);
+    wanted.add(own_rows, turn);
     EXPECT_EQ(sum.all_held(), wanted.all());
     expect_summed(*way, sum, sum(rows_for(*way, kRows, turn + 1)), wanted, kRows, turn + 1);
   }
 }
 
+// Also of large ones, which a device keeps in another way.
 TEST_P(NewValues, EqualArgumentsAndOthersInTurn) {
   const OnWay sum(*way, summing);
   Summed wanted;
-  for (const int64_t turn : {1, 1, 2, 1, 1, 3}) {
-    const OfReplicas arguments = rows_for(*way, kRows, turn);
-    expect_summed(*way, sum, sum(arguments), wanted, kRows, turn);
-    // The very same tensors once more.
-    expect_summed(*way, sum, sum(arguments), wanted, kRows, turn);
+  for (const int64_t rows : {kRows, 5 * kRows}) {
+    for (const int64_t turn : {1, 1, 2, 1, 3}) {
+      SCOPED_TRACE(cat(rows, " rows, turn ", turn));
+      const OfReplicas arguments = rows_for(*way, rows, turn);
+      expect_summed(*way, sum, sum(arguments), wanted, rows, turn);
+      // The very same tensors once more.
+      expect_summed(*way, sum, sum(arguments), wanted, rows, turn);
+    }
   }
 }
 
@@ -145,9 +150,7 @@ class Aliasing : public OnEachWay {};
 ESPALIER_ON_WAYS(Aliasing, {});
 
 Variable counting_variable(double first, const char* name) {
-  std::vector<float> out;
-  for (int64_t i = 0; i < kWidth; ++i) out.push_back(static_cast<float>(first + static_cast<double>(i)));
-  return Variable(Tensor::of(out), {.name = name});
+  return Variable(counting(first), {.name = name});
 }
 
 TEST_P(Aliasing, TwoVariablesSwapTheirValues) {

@@ -305,6 +305,11 @@ inline Numbers rows_times(int64_t turn, std::pair<int64_t, int64_t> rows, const 
 inline Tensor stored(double value) {
   return Tensor::of(std::vector<float>(kWidth, static_cast<float>(value)));
 }
+inline Tensor counting(double first) {
+  std::vector<float> out;
+  for (int64_t i = 0; i < kWidth; ++i) out.push_back(static_cast<float>(first + static_cast<double>(i)));
+  return Tensor::of(out);
+}
 inline Variable stored_variable(double value, const char* name) {
   return Variable(stored(value), {.name = name});
 }
