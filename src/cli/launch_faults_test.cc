@@ -141,7 +141,7 @@ TEST(LaunchFaults, SlowARankThatClosesItsConnectionIsNamedOnAll) {
 TEST(LaunchFaults, SlowAProgramThatThrowsInItsOwnLoopHasFailed) {
   const Outcome run = call_shell(launch_words(2, "", program_words("throws")));
   EXPECT_EQ(run.code, 43);
-  EXPECT_EQ(times(run.error, "there are no more rows"), 1u) << run.error;
+  EXPECT_EQ(times(run.error, "there are no more rows"), 2u) << run.error << "its own, and as its last line";
   EXPECT_GE(times(run.error, "its program threw"), 1u) << run.error;
   EXPECT_EQ(times(run.error, "left"), 0u) << run.error;
 }
