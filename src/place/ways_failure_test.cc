@@ -178,6 +178,24 @@ TEST_P(RefusedRuns, ByADeviceChangeNothing) {
   }
 }
 
+TEST_P(RefusedRuns, AProgramThatWasNotMadeIsMadeByTheNextCall) {
+  for (size_t device = 0; device < way->devices.size(); ++device) {
+    SCOPED_TRACE(device);
+    const OnWay fenced(*way, fenced_by);
+    wanted_ = fenced.all_held();
+    std::atomic<size_t> asked = 0;
+    way->compiling = [&](size_t which, const Graph&) {
+      if (which == device && asked++ == 0) throw DeviceError("device.compile", "a test wants it so");
+    };
+    const std::string error = error_of(fenced, 0);
+    EXPECT_TRUE(error.starts_with("device.compile: ")) << error;
+    expect_nothing_changed(fenced);
+    way->renew();
+    for (int64_t turn = 0; turn < 3; ++turn) expect_turn(fenced, turn);
+    way->compiling = {};
+  }
+}
+
 // A new value of the rows of one replica would be another on each.
 class OwnRows : public Failures {};
 ESPALIER_ON_WAYS(OwnRows, {{"host", "its rows are all"}, {"device", "its rows are all"}});
@@ -243,6 +261,45 @@ TEST_P(TwoAtOnce, ContextsShareAVariableThatTheyRead) {
   }
   for (const std::string& error : errors) EXPECT_EQ(error, "");
   EXPECT_EQ(numbers_in(scale.read()), all_of(2));
+}
+
+class SharedUpdates : public OnEachWay {};
+ESPALIER_ON_WAYS(SharedUpdates, {{"host", "one thread at a time assigns a variable: espalier/function.h"},
+                                 {"pools2", "as the host"},
+                                 {"pools3", "as the host"},
+                                 {"staged2", "a process has variables of its own"},
+                                 {"interpreter2", "as the host"},
+                                 {"interpreter3", "as the host"}});
+
+// As the state of the default generator, of two models on two devices.
+TEST_P(SharedUpdates, OfTwoContextsAreAllMade) {
+  const Variable both = stored_variable(0, "both");
+  constexpr int64_t kTurns = 25;
+  std::vector<std::string> errors(2);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t which = 0; which < errors.size(); ++which) {
+      threads.emplace_back([&, which] {
+        try {
+          const auto own = way_of(GetParam());
+          const OnWay add(*own, [&](int64_t) {
+            const auto body = [shared = both](std::span<const Tensor> in) mutable {
+              shared.assign_add(sum_of_all(in[0]));
+              return std::vector<Tensor>{in[0]};
+            };
+            return OnProcess{{}, TracedFunction(body, {})};
+          });
+          for (int64_t turn = 0; turn < kTurns; ++turn) add(rows_for(*own, kRows, turn));
+        } catch (const std::exception& error) {
+          errors[which] = error.what();
+        }
+      });
+    }
+  }
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  Numbers wanted = all_of(0);
+  for (int64_t turn = 0; turn < kTurns; ++turn) wanted = wanted + sums_of(kRows, turn) * 2;
+  for (const Numbers& each : numbers_of_replicas(both.state()->value)) EXPECT_EQ(each, wanted);
 }
 
 // A function that assigns nothing is called by two threads in one place.

@@ -102,7 +102,8 @@ class Way {
 
   const WayKind kind;
   std::vector<FakeDevicePtr> devices;
-  std::function<void(size_t device, const Graph&)> running = {};  // of each run of a program on a device
+  // Of each run of a program on a device, and of each compilation for one.
+  std::function<void(size_t device, const Graph&)> running = {}, compiling = {};
 
  protected:
   explicit Way(const WayKind& kind) : kind(kind) {
@@ -110,6 +111,9 @@ class Way {
       FakeDeviceOptions options{.name = cat("fake:", i), .seed = static_cast<uint32_t>(i + 1)};
       options.running = [this, i](const Graph& graph) {
         if (running) running(i, graph);
+      };
+      options.compiling = [this, i](const Graph& graph) {
+        if (compiling) compiling(i, graph);
       };
       options.replicas = kind.processes == 1 ? kind.replicas : 1;
       devices.push_back(FakeDevice::create(std::move(options)));
