@@ -231,6 +231,37 @@ TEST_F(DevicesByName, SlowSeveralDevicesOfOneClient) {
               client->device(0)->compile(*graph)->run({&elsewhere, 1}, {}, RunContext::current());
             }),
             "device.inputs");
+  // Several are counted from the one that is named.
+  const pjrt::DevicePtr two = pjrt::several_from(*client->device(1), 2),
+                        rest = pjrt::several_from(*client->device(1), 0);
+  ASSERT_EQ(two->replicas(), 2u);
+  EXPECT_EQ(rest->replicas(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(two->replica_name(i), client->device(i + 1)->name());
+  EXPECT_EQ(rule_of([&] { pjrt::several_from(*client->device(1), 3); }), "device.several");
+}
+
+TEST_F(DevicesByName, WhatIsNotDonatedStays) {
+  const pjrt::DevicePtr device = pjrt::open_device(pjrt::test_plugin());
+  GraphBuilder builder;
+  {
+    const SinkScope scope(builder);
+    const Tensor a = builder.argument("a", {DType::kF32, {4}}), b = builder.argument("b", {DType::kF32, {4}});
+    builder.result("y", a + b);
+    builder.result("z", a * b);
+  }
+  const Alias pair{0, 0};
+  const auto program = device->compile(*builder.finish(), {.aliases = {&pair, 1}});
+  const RemoteArrayPtr a = device->upload(Literal::of<float>({1, 2, 3, 4})),
+                       b = device->upload(Literal::of<float>({5, 6, 7, 8})), inputs[] = {a, b};
+  const char donated[] = {true, false};
+  const std::vector<RemoteArrayPtr> outputs = program->run(inputs, donated, RunContext::current());
+  EXPECT_EQ(make_concrete(outputs[0]->download()).to_vector<float>(), (std::vector<float>{6, 8, 10, 12}));
+  EXPECT_EQ(make_concrete(b->download()).to_vector<float>(), (std::vector<float>{5, 6, 7, 8}));
+  EXPECT_EQ(rule_of([&] { a->download(); }), "device.lost");
+  // And may be used again.
+  const RemoteArrayPtr again[] = {b, b};
+  EXPECT_EQ(make_concrete(program->run(again, {}, RunContext::current())[1]->download()).to_vector<float>(),
+            (std::vector<float>{25, 36, 49, 64}));
 }
 
 }  // namespace

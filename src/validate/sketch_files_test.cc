@@ -19,7 +19,7 @@ constexpr size_t kShards = 7;
 
 // Rows as CSV; the first shards hold fewer kinds of values than the last.
 std::string csv_rows(std::mt19937_64& random, size_t shard, size_t rows, bool many) {
-  std::string out = "whole,part,kind,late,none,weight\n";
+  std::string out = "whole,part,kind,late,none,weight,day\n";
   for (size_t row = 0; row < rows; ++row) {
     const uint64_t number = random() % (many ? 10000000 : 50);
     out += cat(random() % 9 ? cat(number) : "", ",", static_cast<double>(number) / 8, ",k",
@@ -27,7 +27,7 @@ std::string csv_rows(std::mt19937_64& random, size_t shard, size_t rows, bool ma
                shard < 3   ? ""
                : shard < 5 ? cat(number % 5)
                            : cat(number % 5, ".5"),
-               ",,", number % 4, "\n");
+               ",,", number % 4, ",2018-0", 1 + number % 9, "-1", number % 10, "\n");
   }
   return out;
 }
@@ -86,6 +86,11 @@ TEST(Sketches, OfShardsAreMergedToThatOfTheWholeInAnyOrder) {
   options.slice = "kind";
   options.semantic_domains = true;
   options.crosses.emplace();
+  {
+    TableFolder folder;
+    const auto known = statistics_of_tables({folder.file(csv.back())}, options).list().ShortDebugString();
+    EXPECT_NE(known.find("time_domain {string_format"), known.npos) << "of days";
+  }
   expect_merged(csv, options);
   expect_merged(json, options);
 }
