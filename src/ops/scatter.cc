@@ -67,10 +67,11 @@ void each_update(const ScatterAttributes& a, const Shape& operand, const ArrayVi
   each_window(a.axes, operand.size(), indices, updates, [&](const Dims& start, int64_t base) {
     int64_t from = base, to = 0;
     for (size_t i = 0; i < start.size(); ++i) {
-      const int64_t first = std::max<int64_t>(0, -start[i]);
-      box[i] = std::max<int64_t>(0, std::min(sizes[i], operand[i] - start[i]) - first);
+      // What lies further outside is outside as well, and may be too far for a product.
+      const int64_t begin = std::clamp(start[i], -sizes[i], operand[i]), first = std::max<int64_t>(0, -begin);
+      box[i] = std::max<int64_t>(0, std::min(sizes[i], operand[i] - begin) - first);
       from += first * steps[i];
-      to += (start[i] + first) * strides[i];
+      to += (begin + first) * strides[i];
     }
     if (num_elements(box) > 0) walk_pair(box, steps, from, strides, to, f);
   });
