@@ -73,14 +73,17 @@ TEST(OwnProcess, AForkedChildHasHelpersOfItsOwn) {
 // Work that another thread of the parent has in hand is the parent's.
 TEST(OwnProcess, AForkedChildDoesNotWaitForJobsOfOtherThreads) {
   ThreadPool pool(3);
-  std::atomic<bool> begun{false}, ends{false};
+  std::atomic<int> begun{0};
+  std::atomic<bool> ends{false};
   std::thread other([&] {
     pool.parallel_for(3, [&](int64_t) {
-      begun = true;
+      ++begun;
       while (!ends.load()) std::this_thread::yield();
     });
   });
-  while (!begun.load()) std::this_thread::yield();
+  // All are at it: a thread that is still starting may hold a lock of the sanitizers, which the child would
+  // have.
+  while (begun.load() < 3) std::this_thread::yield();
   EXPECT_TRUE(holds_in_child([&] { return three_meet(pool); }));
   ends = true;
   other.join();
