@@ -78,7 +78,7 @@ bool goes_on(const std::string& path, const std::string& bytes) {
   posix_env().write_file(path, bytes);
   const FitOptions options = options_of(path);
   try {
-    Backups backups(options, NoBatches(), kRun);
+    Backups backups(options, NoBatches(), kRun, RunContext::current().pool);
     const FitPosition position = backups.position();
     if (position.step > kRun.steps_per_epoch || position.history.size() > static_cast<size_t>(position.epoch))
       throw InternalError("the run goes on where it cannot have been");
@@ -125,14 +125,14 @@ int main(int argc, char** argv) {
   const std::string folder = cat("/tmp/espalier-fuzz-checkpoint-", static_cast<int64_t>(::getpid()));
   std::filesystem::create_directories(folder);
   const std::string path = folder + "/last";
-  Backups(options_of(path), NoBatches(), kRun)
+  Backups(options_of(path), NoBatches(), kRun, RunContext::current().pool)
       .save({}, {.epoch = 1, .step = 20, .history = {{{"loss", 1}, {"val_loss", 2}}}});
   seeds.push_back(posix_env().read_file(path));
   if (!goes_on(path, seeds.back())) throw InternalError("what a run left is refused");
   for (const int64_t seen : {0, 3, 9, 17}) {
     DatasetIterator iterator(short_dataset(), 0);
     for (int64_t i = 0; i < seen; ++i) iterator.next();
-    Backups(options_of(path), NoBatches(), kRun)
+    Backups(options_of(path), NoBatches(), kRun, RunContext::current().pool)
         .save({}, {.epoch = 1, .step = 20, .cursor = cursor_of(iterator.save())});
     seeds.push_back(posix_env().read_file(path));
     if (!goes_on(path, seeds.back())) throw InternalError("the place in a dataset is refused");
