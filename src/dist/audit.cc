@@ -122,7 +122,7 @@ std::optional<Replicas::Mismatch> Replicas::first_mismatch_there(std::span<const
         FunctionOptions{.name = "audit", .check_captures = false});
   }
   const std::vector<Tensor> none;
-  const Tensor gathered = audit_->call_each({&none, 1}, *place_, *contexts_[0])[0][0];
+  const Tensor gathered = audit_->call_each({&none, 1}, place(), *contexts_[0])[0][0];
   const auto hashes = gathered.data<uint32_t>();
   return mismatch_of({hashes.begin(), hashes.end()}, small_first(variables, variables.size()),
                      [this](const std::vector<int>& ranks) { return devices_text(ranks); });

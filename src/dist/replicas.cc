@@ -16,8 +16,6 @@
 #include "ir/dispatch.h"
 #include "ir/sink.h"
 #include "ops/reducer.h"
-#include "place/device_place.h"
-#include "place/host_place.h"
 
 namespace espalier {
 namespace {
@@ -67,13 +65,9 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
   if (contexts_.size() > 1) {
     std::vector<const RunContext*> in;
     for (const auto& context : contexts_) in.push_back(context.get());
-    auto pools = std::make_unique<PoolsPlace>(std::move(in));
-    pools_ = pools.get();
-    place_ = std::move(pools);
-  } else if (contexts_[0]->device) {
-    place_ = std::make_unique<DevicePlace>(*contexts_[0], many());
+    pools_ = std::make_unique<PoolsPlace>(std::move(in));
   } else {
-    place_ = std::make_unique<HostPlace>(world(), many());
+    one_.emplace(*contexts_[0], many());
   }
 }
 
@@ -157,16 +151,16 @@ std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows
   std::vector<std::vector<Tensor>> each;
   const int64_t most_weight = batch.most_weight();
   for (int i = 0; i < count(); ++i) each.push_back(arguments_of(batch, first_ + i, most_weight));
-  return std::move(program.call_each(each, *place_, tracing())[0]);
+  return std::move(program.call_each(each, place(), tracing())[0]);
 }
 
 const RunContext& Replicas::tracing() const { return pools_ ? RunContext::current() : *contexts_[0]; }
 
 std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& program,
                                                     std::span<const std::vector<Tensor>> arguments) const {
-  std::vector<std::vector<Tensor>> out = program.call_each(arguments, *place_, tracing());
+  std::vector<std::vector<Tensor>> out = program.call_each(arguments, place(), tracing());
   for (size_t i = 0; i < out.size(); ++i)
-    for (Tensor& result : out[i]) result = place_->value_of(result, i);
+    for (Tensor& result : out[i]) result = place().value_of(result, i);
   return out;
 }
 

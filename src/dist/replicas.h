@@ -15,6 +15,7 @@
 #include "dist/worker.h"
 #include "espalier/function.h"
 #include "espalier/strategy.h"
+#include "place/place_of.h"
 #include "place/pools_place.h"
 
 namespace espalier {
@@ -156,8 +157,9 @@ class Replicas {
   mutable std::optional<TracedFunction> audit_;  // of audited_
   mutable std::vector<Variable> audited_;
   mutable std::atomic<bool> told_{false}, goes_{false};
-  std::unique_ptr<Place> place_;
-  const PoolsPlace* pools_ = nullptr;  // the place, where it is that of several pools
+  const Place& place() const { return pools_ ? *pools_ : **one_; }
+  std::unique_ptr<PoolsPlace> pools_;  // where there are several; else
+  std::optional<PlaceOf> one_;
 };
 
 // Whether this process writes and prints: without a strategy, and as the first of workers.

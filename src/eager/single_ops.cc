@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "espalier/error.h"
 #include "ir/op.h"
+#include "place/device_place.h"
 #include "runtime/execute.h"
 
 namespace espalier {
@@ -19,11 +20,8 @@ std::vector<RemoteArrayPtr> operands_there(const Call& call, Device& device) {
   std::vector<RemoteArrayPtr> out;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor& input = call.inputs[i];
-    const RemoteArrayPtr& remote = input.node()->remote();
-    if (remote && &remote->device() == &device) {
-      out.push_back(remote);
-    } else if (!remote && input.node()->moves()) {
-      out.push_back(device.upload(input.node()->literal()));
+    if (lies_on(input, device) || (!input.node()->remote() && input.node()->moves())) {
+      out.push_back(array_on(input, device));
     } else {
       throw DeviceError("device.mix",
                         cat(call.op.name, " has operands on ", device.name(), ", and input ", i, ", ",

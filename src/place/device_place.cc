@@ -81,9 +81,7 @@ class ProgramOnDevice final : public Program {
   using Uploads = std::vector<Upload>;
 
   RemoteArrayPtr uploaded(const Tensor& input, bool donated, Upload& before) const {
-    const RemoteArrayPtr& remote = input.node()->remote();
-    if (remote && &remote->device() == &device_) return remote;
-    if (donated) return device_.upload(input.node()->literal());
+    if (donated || lies_on(input, device_)) return array_on(input, device_);
     // One that is the one before, as weights of rows that are all 1, is there.
     if (!before.tensor.defined() || before.tensor.node() != input.node())
       before = {input, device_.upload(input.node()->literal())};
@@ -166,9 +164,13 @@ class ProgramOnDevices final : public Program {
 
 }  // namespace
 
-RemoteArrayPtr array_on(const Tensor& tensor, Device& device) {
+bool lies_on(const Tensor& tensor, const Device& device) {
   const RemoteArrayPtr& remote = tensor.node()->remote();
-  return remote && &remote->device() == &device ? remote : device.upload(tensor.node()->literal());
+  return remote && &remote->device() == &device;
+}
+
+RemoteArrayPtr array_on(const Tensor& tensor, Device& device) {
+  return lies_on(tensor, device) ? tensor.node()->remote() : device.upload(tensor.node()->literal());
 }
 
 std::shared_ptr<const Program> DevicePlace::compile(std::span<const PlacedGraph> graphs) const {

@@ -21,6 +21,7 @@ class DevicePlace final : public Place {
   const RunContext& context_;
 };
 
+bool lies_on(const Tensor& tensor, const Device& device);
 // The tensor on the device: the same, where it lies there.
 RemoteArrayPtr array_on(const Tensor& tensor, Device& device);
 

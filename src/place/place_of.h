@@ -8,14 +8,14 @@
 
 namespace espalier {
 
-// Of a call: no longer than the context.
+// No longer than the context. `replicas`: see HostPlace.
 class PlaceOf {
  public:
-  explicit PlaceOf(const RunContext& context) {
+  explicit PlaceOf(const RunContext& context, bool replicas = false) {
     if (context.device)
-      there_.emplace(context);
+      there_.emplace(context, replicas);
     else
-      here_.emplace(context.world);
+      here_.emplace(context.world, replicas);
   }
   const Place& operator*() const { return there_ ? static_cast<const Place&>(*there_) : *here_; }
   const Place* operator->() const { return &**this; }
