@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <filesystem>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -478,6 +479,14 @@ TEST(MachineFacts, AreThoseOfThisMachine) {
   EXPECT_GT(facts.memory, int64_t{64} << 20);
   EXPECT_LE(facts.memory_free, facts.memory);
   EXPECT_GT(facts.open_files, 0);
+  std::error_code missing;
+  const std::filesystem::space_info shm = std::filesystem::space("/dev/shm", missing);
+  EXPECT_EQ(facts.shm_size, missing ? -1 : static_cast<int64_t>(shm.capacity));
+  EXPECT_LE(facts.shm_free, facts.shm_size);
+  // Others may have given some of it back since.
+  if (!missing) {
+    EXPECT_GE(facts.shm_free, static_cast<int64_t>(shm.available / 2));
+  }
   bool loopback = false;
   for (const NetworkInterface& one : facts.interfaces)
     loopback = loopback || (one.loopback && one.name == "lo");

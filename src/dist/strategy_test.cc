@@ -305,6 +305,29 @@ TEST(Strategy, ValuesOfReplicasAreReducedAndGathered) {
   on_each_worker(4, check);
 }
 
+TEST(Strategy, AMeanIsOverTheAxisThatIsNamed) {
+  const auto check = [](const Strategy& strategy) {
+    // Of replica r two rows, each of r + 1 values r + 1.
+    PerReplica values;
+    for (int i = 0; i < strategy.replicas_here(); ++i) {
+      const int size = strategy.first_replica() + i + 1;
+      values.values.push_back(full({2, size}, size));
+    }
+    float sum = 0, count = 0;
+    for (int size = 1; size <= strategy.num_replicas_in_sync(); ++size) {
+      sum += static_cast<float>(size * size);
+      count += static_cast<float>(size);
+    }
+    for (const int64_t axis : {1, -1})
+      EXPECT_EQ(strategy.reduce(ReduceOp::kMean, values, axis).to_vector<float>(),
+                std::vector<float>(2, sum / count))
+          << axis;
+  };
+  check(strategy::OneDevice());
+  check(strategy::Mirrored({.devices = 3}));
+  on_each_worker(3, check);
+}
+
 // One replica would wait for ever, or add up what the other has not.
 TEST(Strategy, ReplicasThatWouldCallOtherCollectivesAreRefused) {
   const strategy::Mirrored two({.devices = 2});
