@@ -240,6 +240,19 @@ TEST_F(DevicesByName, SlowSeveralDevicesOfOneClient) {
   EXPECT_EQ(rule_of([&] { pjrt::several_from(*client->device(1), 3); }), "device.several");
 }
 
+TEST_F(DevicesByName, OneOfAClientsIsThatDevice) {
+  pjrt::ClientOptions options;
+  options.cpu_devices = 3;
+  const auto client =
+      pjrt::Client::create(pjrt::Plugin::load(pjrt::test_plugin()), "three", "xla-cpu", options);
+  ASSERT_EQ(client->size(), 3u);
+  for (size_t i = 0; i < client->size(); ++i) {
+    const pjrt::DevicePtr device = client->device(i);
+    EXPECT_EQ(client->devices({i}).get(), device.get()) << i;
+    EXPECT_EQ(pjrt::several_from(*device, 1).get(), device.get()) << i;
+  }
+}
+
 TEST_F(DevicesByName, WhatIsNotDonatedStays) {
   const pjrt::DevicePtr device = pjrt::open_device(pjrt::test_plugin());
   GraphBuilder builder;

@@ -1,6 +1,6 @@
 // A PJRT plugin that fails as ESPALIER_BROKEN says, for tests: "old" speaks 0.50, "short" has a table without
-// its last functions, "begins" refuses to begin, "client" has no device, "memory" has none left, "throws"
-// throws.
+// its last functions, "begins" refuses to begin, "client" has no device, "memory" has none left, "lacks"
+// cannot make one, "throws" throws.
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -46,6 +46,7 @@ AbiError* create_client(ClientCreate*) {
   if (is("throws")) throw std::runtime_error("out of the interface");
   if (is("memory"))
     return new AbiError{"Out of memory allocating 4398046511104 bytes.", AbiCode::kOutOfMemory};
+  if (is("lacks")) return new AbiError{"There are no clients.", AbiCode::kUnimplemented};
   return new AbiError{"No visible GPU devices.", static_cast<AbiCode>(9)};
 }
 

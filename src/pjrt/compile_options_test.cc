@@ -1,0 +1,48 @@
+// The bytes of the message against protobuf's wire form, with the numbers of fields of XLA's
+// compile_options.proto.
+#include "pjrt/compile_options.h"
+
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+
+namespace espalier::pjrt {
+namespace {
+
+using std::literals::operator""sv;
+
+// An entry of env_option_overrides, field 7: the name is its field 1; the value's bytes are an
+// OptionOverrideProto, its field 2. REQUIRES: shorter than 128 bytes.
+std::string entry_of(std::string_view name, std::string_view value) {
+  const auto field = [](char head, std::string_view bytes) {
+    return cat(std::string{head, static_cast<char>(bytes.size())}, bytes);
+  };
+  return field('\x3a', cat(field('\x0a', name), field('\x12', value)));
+}
+// bool_field = 2.
+std::string switched_off(std::string_view name) { return entry_of(name, "\x10\0"sv); }
+
+// executable_build_options, field 3, for a device that is not named, -1, and one partition.
+const std::string kOneReplica =
+    cat("\x1a\x0f", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x20\x01", "\x28\x01");
+
+TEST(CompileOptions, RoundWhatHasSixteenBitsUnlessTheyAreToldOtherwise) {
+  EXPECT_EQ(encode({}), cat(kOneReplica, switched_off("xla_allow_excess_precision")));
+  EXPECT_EQ(encode({.excess_precision = true}), kOneReplica);
+}
+
+TEST(CompileOptions, KeepNanByAMaximumThatIsNotTheFastOne) {
+  EXPECT_EQ(encode({.excess_precision = true, .keeps_nan = true}),
+            cat(kOneReplica, switched_off("xla_cpu_enable_fast_min_max")));
+}
+
+TEST(CompileOptions, SayHowLongReplicasWait) {
+  // int_field = 3; 300 is 2 * 128 + 44.
+  EXPECT_EQ(encode({.excess_precision = true, .collective_seconds = 300}),
+            cat(kOneReplica, entry_of("xla_cpu_collective_call_terminate_timeout_seconds", "\x18\xac\x02")));
+}
+
+}  // namespace
+}  // namespace espalier::pjrt
