@@ -100,6 +100,12 @@ TEST(DataFaults, NewRowsMayLackTheLabelOrAnything) {
   const CsvTable unlabelled = parse_csv("day,sex,weight\n2031-01-02,Female,70.5\n");
   EXPECT_EQ(words_of(find_data_faults(train, &unlabelled, {.label = "ill", .groups = {"sex"}})),
             "schema ill; ");
+  std::string known = "day,sex,weight\n";
+  for (int64_t i = 0; i < 100; ++i)
+    known += cat(train.cell(i, 0), ",", train.cell(i, 1), ",", train.cell(i, 2), "\n");
+  const CsvTable repeated = parse_csv(known, {.header = CsvHeader::kYes});
+  EXPECT_EQ(words_of(find_data_faults(train, &repeated, {.label = "ill", .groups = {"sex"}})),
+            "schema ill; leak ; ");
   const CsvTable others = parse_csv("a,b\n1,2\n");
   const std::string text = words_of(find_data_faults(train, &others, {.label = "ill", .groups = {"sex"}}));
   EXPECT_TRUE(text.starts_with("schema day; schema sex; schema weight; schema ill; schema a; schema b; "))

@@ -41,6 +41,15 @@ TEST(DataSection, EachColumnIsDrawnWithItsDrift) {
       << page;
 }
 
+TEST(DataSection, SharesOfMissingCellsAreOfEachTablesRows) {
+  const std::string page = page_of(people_of_section(1, 0, 500), people_of_section(2, 0, 200));
+  const size_t begin = page.find(">mood<");
+  ASSERT_NE(begin, page.npos) << page;
+  const std::string row = page.substr(begin, page.find("</tr>", begin) - begin), tenth = ">10.0 %<";
+  EXPECT_NE(row.find(tenth), row.npos) << row;
+  EXPECT_NE(row.find(tenth), row.rfind(tenth)) << row;
+}
+
 // A column may have drifted in its values and in how many are missing.
 TEST(DataSection, AColumnHasTheFurthestOfItsDriftsAndComesByIt) {
   const auto table = [](uint64_t seed, int heavier, int missing_each, int silent_each) {

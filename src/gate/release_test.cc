@@ -146,6 +146,17 @@ TEST(ReleaseGates, SayWhetherAReleasePasses) {
   EXPECT_EQ(rule_of([] { ReleaseGates::load("no such file.toml"); }), "file.read");
 }
 
+TEST(ReleaseGates, ABaselineIsOfTheRowsOfTheColumns) {
+  const People people, more(2);
+  const ReleaseGates change =
+      ReleaseGates::parse("[[gates]]\nmetric = 'recall'\nchange = 'absolute'\nmin = -0.01\n");
+  EXPECT_EQ(change.judge(people.scores, {.columns = people.table(), .baseline = people.scores}).exit_code(),
+            0);
+  EXPECT_EQ(
+      rule_of([&] { change.judge(people.scores, {.columns = people.table(), .baseline = more.scores}); }),
+      "evaluate.rows");
+}
+
 // All of a release: its figures, too.
 TEST(ReleaseGates, IntervalsHaveTheLevelOfTheFile) {
   const People people(20);
