@@ -184,6 +184,11 @@ TEST_F(DTypePolicies, BatchNormalizationComputesInF32) {
   gamma.assign(full({1}, 1 + 0.99 * 0x1p-8));
   EXPECT_EQ(convert(norm(x), DType::kF32).item<float>(), 1.75f + 0x1p-7f);
   gamma.assign(full({1}, 1));
+  // A moving mean that bf16 would take for 1.75.
+  Variable mean = norm.variables()[2];
+  mean.assign(full({1}, 1.75 - 0x1p-10));
+  EXPECT_EQ(convert(norm(x), DType::kF32).item<float>(), 0x1p-10f);
+  mean.assign(full({1}, 0));
 
   // The mean 1 + 2^-9 is no bf16 number, the inputs are.
   const TrainingScope training(true);
