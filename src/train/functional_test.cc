@@ -260,6 +260,15 @@ TEST(FunctionalModel, MistakesAreNamed) {
   EXPECT_EQ(rule_of([&] { Functional({a, b}, {both[2]})({x, x}); }), "functional.output");
 }
 
+// Floating-point dtypes stand for each other, others for themselves alone.
+TEST(FunctionalModel, AnInputOfIntegersTakesNoOtherDType) {
+  const Placeholder ids = Input({2}, {.dtype = DType::kI32});
+  Functional model({ids}, {connect(Flatten(), ids)});
+  EXPECT_EQ(model(full({3, 2}, 1, DType::kI32)).dtype(), DType::kI32);
+  for (const DType other : {DType::kI64, DType::kU32, DType::kBool, DType::kF32})
+    EXPECT_EQ(rule_of([&] { model(full({3, 2}, 1, other)); }), "functional.dtype") << other;
+}
+
 TEST(FunctionalModel, NamesOfInputsAreNumberedWhereTheyRepeat) {
   const Placeholder a = Input({2}), b = Input({2}), c = Input({2}, {.name = "left"});
   const Placeholder sum = connect(Add(), {a, b, c});
