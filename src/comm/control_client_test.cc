@@ -42,6 +42,19 @@ TEST(ControlClient, RanksAgreeOverBothKindsOfSockets) {
   }
 }
 
+// Its own thread takes none: the program's threads do, as before.
+TEST(ControlClient, TheThreadThatJoinsTakesTheSignalsItTookBefore) {
+  RunningServer server(1);
+  sigset_t before, after;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &before);
+  const auto client = client_of(server, 0, 1);
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (int signal = 1; signal < NSIG; ++signal)
+    EXPECT_EQ(::sigismember(&after, signal), ::sigismember(&before, signal)) << "signal " << signal;
+  client->left();
+}
+
 TEST(ControlClient, FactsThatDifferAreRaisedOnAll) {
   RunningServer server(3);
   std::vector<std::thread> ranks;

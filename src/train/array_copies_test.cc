@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "espalier/ops.h"
+#include "ir/sink.h"
 
 namespace espalier {
 namespace {
@@ -23,6 +24,10 @@ TEST(ArrayCopies, HoldWhatVariablesHeldInTheMemoryOfThoseBefore) {
   const std::vector<NamedArray> second = copies.of(variables);
   EXPECT_EQ(second[0].value.raw(), memory);
   EXPECT_TRUE(second[0].value == Literal::splat(large.type(), 5.0));
+  // Of more than a piece each value is its own.
+  const Tensor counted = iota({DType::kF32, {700, 1000}}, 1);
+  Variable(large).assign(counted);
+  EXPECT_TRUE(copies.of(variables)[0].value == counted.node()->dense());
   const std::vector<NamedArray> others = copies.of({{"large", small}});
   EXPECT_TRUE(others[0].value == Literal::splat(small.type(), 4.0)) << "another type";
 }
