@@ -134,7 +134,7 @@ Environment process_environment() {
   };
 }
 
-bool has_several_hosts(const ClusterPlace& place) {
+bool spans_hosts(const ClusterPlace& place) {
   return place.hosts.size() > 1 || (place.local_world > 0 && place.world > place.local_world);
 }
 

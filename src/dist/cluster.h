@@ -20,7 +20,7 @@ struct ClusterPlace {
 };
 
 // Whether it says that other hosts have ranks, too.
-bool has_several_hosts(const ClusterPlace& place);
+bool spans_hosts(const ClusterPlace& place);
 
 // What each launcher says, in the order in which they are asked; nothing where it did not start this process.
 // Each raises ValueError[cluster.environment] for a rank without a number of ranks or the other way round,

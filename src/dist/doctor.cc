@@ -57,7 +57,7 @@ std::optional<ResolvedPlace> examine_place(DoctorCase& of) {
 EngineChoice engine_of(const DoctorCase& of) {
   if (of.plan.engine != "auto") return {of.plan.engine, ""};
   if (of.joins_by_address()) return chosen_engine(of.environment, of.place, [&] { return of.finds("mpi"); });
-  return {launched_engine(of.several_hosts ? 2 : 1), ""};
+  return {launched_engine(of.spans_hosts ? 2 : 1), ""};
 }
 
 // Ranks, hosts and engine as planned: by flags, else as the launcher says.
@@ -67,7 +67,7 @@ void settle_plan(DoctorCase& of) {
   const int slots = ranks_of(plan.hosts);
   if (by_flags) {
     of.world = plan.ranks > 0 ? plan.ranks : slots;
-    of.several_hosts = plan.hosts.size() > 1;
+    of.spans_hosts = plan.hosts.size() > 1;
     of.ranks_here = plan.hosts.empty() ? of.world : 0;
     // Slots are filled in their order.
     int left = of.world;
@@ -78,8 +78,8 @@ void settle_plan(DoctorCase& of) {
     }
   } else {
     of.world = of.place.world;
-    of.several_hosts = has_several_hosts(of.place);
-    of.ranks_here = of.place.local_world > 0 ? of.place.local_world : of.several_hosts ? 1 : of.world;
+    of.spans_hosts = spans_hosts(of.place);
+    of.ranks_here = of.place.local_world > 0 ? of.place.local_world : of.spans_hosts ? 1 : of.world;
   }
   const EngineChoice choice = engine_of(of);
   of.engine = choice.engine;

@@ -31,7 +31,7 @@ std::string interface_word(const DoctorCase& of) {
 std::string engine_word(const DoctorCase& of) {
   if (!wrong_about(of, "engine")) return of.plan.engine;
   const auto is_there = [&](const char* engine) { return of.finds(engine) || !of.handed_on(engine).empty(); };
-  return of.several_hosts && !is_there("gloo") && is_there("mpi") ? "mpi" : "auto";
+  return of.spans_hosts && !is_there("gloo") && is_there("mpi") ? "mpi" : "auto";
 }
 
 std::vector<std::string> launch_words(const DoctorCase& of) {
@@ -89,7 +89,7 @@ std::string corrected_command(const DoctorCase& of) {
     if (source == "Open MPI" && of.ranks_here > of.cores_for_ranks()) add({"--oversubscribe"});
     if (source == "Open MPI" && of.machine.root) add({"--allow-run-as-root"});
   } else if (source == "torchrun" && of.place.local_world > 0) {
-    if (!of.several_hosts) {
+    if (!of.spans_hosts) {
       add({"torchrun", "--no-python", cat("--nproc-per-node=", of.place.local_world)});
       if (const DoctorFinding* wrong = wrong_about(of, "port"))
         add({cat("--master-port=", words_behind(wrong->cure, "another one, as "))});

@@ -15,7 +15,7 @@ struct DoctorCase {
   int ranks_here = 1;       // on this host
   int world = 1;            // as planned
   bool by_flags = false;    // so planned, whatever the environment says
-  bool several_hosts = false;
+  bool spans_hosts = false;
   std::string engine = "shm";  // what `auto` chooses
   std::vector<DoctorFinding> findings = {};
 

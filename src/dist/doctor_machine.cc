@@ -72,7 +72,7 @@ void examine_memory(DoctorCase& of) {
            "fewer ranks, or a higher limit");
   else
     of.ok("memory", cat(in_mib(machine.memory_free), " free of ", in_mib(machine.memory)));
-  const int64_t files = kFilesOfRank + (of.several_hosts || of.engine != "shm" ? 2 * int64_t{of.world} : 0);
+  const int64_t files = kFilesOfRank + (of.spans_hosts || of.engine != "shm" ? 2 * int64_t{of.world} : 0);
   if (machine.open_files < files)
     of.add(DoctorGrade::kWarn, "files", cat("a process may have ", machine.open_files, " files open"),
            cat("a rank of ", of.world, " may need ", files), cat("ulimit -n ", files));
@@ -101,7 +101,7 @@ void examine_engines(DoctorCase& of) {
   if (of.engine != "shm" && !of.machine.engines.contains(of.engine))
     of.add(DoctorGrade::kWrong, "engine", cat("ESPALIER_ENGINE is ", shortened(of.engine)),
            "no rank knows an engine of this name", "ESPALIER_ENGINE=auto");
-  if (of.engine == "shm" && of.several_hosts)
+  if (of.engine == "shm" && of.spans_hosts)
     of.add(DoctorGrade::kWrong, "engine",
            cat("engine shm for ", counted(of.world, "rank"), " on several hosts"),
            "shared memory ends at its host", "--engine auto");

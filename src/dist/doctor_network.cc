@@ -46,7 +46,7 @@ std::string address_that_leads_to(const std::string& host, const DoctorCase& of)
 
 // espalier launch asks which of its addresses lead to them; agents may know more names.
 bool knows_no_host(const DoctorCase& of) {
-  return of.several_hosts && !of.plan.hosts.empty() && of.plan.interface.empty() && of.engine != "mpi" &&
+  return of.spans_hosts && !of.plan.hosts.empty() && of.plan.interface.empty() && of.engine != "mpi" &&
          std::ranges::all_of(of.plan.hosts, [&](const RunHost& host) {
            return address_that_leads_to(host.name, of).empty();
          });
@@ -66,11 +66,11 @@ void examine_interface(DoctorCase& of) {
     return;
   }
   const NetworkInterface by = chosen_interface(of);
-  if (of.several_hosts && by.address.empty())
+  if (of.spans_hosts && by.address.empty())
     of.add(DoctorGrade::kWrong, "interface",
            cat("no interface leads to other hosts: there are ", listed_interfaces(machine)),
            "ranks of other hosts cannot reach this one", "a network between the hosts");
-  else if (of.several_hosts && (by.loopback || is_loopback(by.address)))
+  else if (of.spans_hosts && (by.loopback || is_loopback(by.address)))
     of.add(DoctorGrade::kWrong, "interface",
            cat("ranks here would be reached at ", by.address, ", ", by.name, ", which is this host alone"),
            "ranks of other hosts would reach themselves", cure_by_interface(machine));
@@ -87,16 +87,16 @@ void examine_host_name(DoctorCase& of) {
   const MachineFacts& machine = of.machine;
   const bool loops =
       std::ranges::any_of(machine.addresses, [](const std::string& one) { return is_loopback(one); });
-  const DoctorGrade grade = of.several_hosts ? DoctorGrade::kWarn : DoctorGrade::kOk;
-  const std::string why = of.several_hosts ? "programs that look for this host by its name miss it" : "";
+  const DoctorGrade grade = of.spans_hosts ? DoctorGrade::kWarn : DoctorGrade::kOk;
+  const std::string why = of.spans_hosts ? "programs that look for this host by its name miss it" : "";
   std::string all;
   for (const std::string& one : machine.addresses) all += cat(all.empty() ? "" : ", ", one);
   if (machine.addresses.empty())
     of.add(grade, "name", cat("the host name ", shortened(machine.host), " is not resolved"), why,
-           of.several_hosts ? cat("its address in /etc/hosts, or ", cure_by_interface(machine)) : "");
+           of.spans_hosts ? cat("its address in /etc/hosts, or ", cure_by_interface(machine)) : "");
   else if (loops)
     of.add(grade, "name", cat(shortened(machine.host), " is ", all, ", this host alone"), why,
-           of.several_hosts ? cat("another address in /etc/hosts, or ", cure_by_interface(machine)) : "");
+           of.spans_hosts ? cat("another address in /etc/hosts, or ", cure_by_interface(machine)) : "");
   else
     of.ok("name", cat(shortened(machine.host), " is ", all));
 }
@@ -136,7 +136,7 @@ void examine_network(DoctorCase& of) {
   examine_interface(of);
   examine_host_name(of);
   const auto meet = parse_host_port(of.place.coordinator);
-  if (!meet || !of.several_hosts || !of.plan.hosts.empty()) return;
+  if (!meet || !of.spans_hosts || !of.plan.hosts.empty()) return;
   const std::string cure = "the address of rank 0's host that others reach";
   if (is_loopback(meet->host))
     of.add(DoctorGrade::kWrong, "coordinator",

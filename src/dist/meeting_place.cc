@@ -29,7 +29,7 @@ std::string check_meeting_place(const ClusterPlace& place) {
   const std::string problem = loopback_problem(place);
   // All of one host meet there as well as anywhere.
   if (problem.empty() || place.local_world == place.world) return "";
-  if (has_several_hosts(place)) throw ValueError("strategy.coordinator", problem, loopback_cure(place));
+  if (spans_hosts(place)) throw ValueError("strategy.coordinator", problem, loopback_cure(place));
   return problem;
 }
 
