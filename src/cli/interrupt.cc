@@ -35,7 +35,7 @@ class Stop final : public Callback {
     if (!InterruptScope::asked()) return;
     obeyed = true;
     const auto& replicas = current_replicas();
-    if (replicas && replicas->workers() > 1) return replicas->go();
+    if (replicas && replicas->mesh().workers > 1) return replicas->membership().go();
     model().stop_training();
   }
   void save_state(CallbackState& state) const override { state.put_text(kPlanState, plan_); }
@@ -78,7 +78,7 @@ class HungDevice {
  private:
   int told() const {
     if (interrupted) return interrupted;
-    return replicas_ && replicas_->asked_to_go() ? SIGTERM : 0;
+    return replicas_ && replicas_->membership().asked_to_go() ? SIGTERM : 0;
   }
   void watch() {
     int64_t seen = -1;
@@ -126,7 +126,7 @@ InterruptScope::InterruptScope() {
   // To workers SIGTERM may come twice, from the launcher and from who ends its group: GoSignals look for it,
   // and for SIGUSR1.
   const auto& replicas = current_replicas();
-  launched_ = replicas && replicas->launched();
+  launched_ = replicas && replicas->mesh().launched;
   for (size_t i = 0; i < std::size(kSignals); ++i) {
     if (!launched_ || kSignals[i] == SIGINT) ::sigaction(kSignals[i], &action, &before_[i]);
   }

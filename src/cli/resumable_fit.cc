@@ -115,9 +115,9 @@ std::unique_ptr<HeldFile> hold(const std::string& model) {
 // Where all workers agreed to go, each ends so.
 void leave_if_told() {
   const auto& replicas = current_replicas();
-  if (!replicas || !replicas->goes()) return;
+  if (!replicas || !replicas->membership().goes()) return;
   say_aside(cat(beyond_bar(), "told to go; ", called_again("--resume"), " goes on\n"));
-  replicas->left();
+  replicas->membership().left();
   throw Exit{kPreemptedStatus};
 }
 

@@ -180,17 +180,17 @@ void by_strategy(const DistributePlan& plan, const std::vector<std::string>& inp
   std::optional<MutedOutput> muted;
   if (strategy->worker() > 0)
     muted.emplace();
-  else if (const std::string place = strategy->replicas()->place_text(); !place.empty())
+  else if (const std::string place = strategy->replicas()->mesh().place_text; !place.empty())
     say_aside(cat(place, "\n"));
   try {
     check_inputs(*strategy, inputs);
     body();
   } catch (const Exit&) {
     // It has done what it had to, as all others do.
-    strategy->replicas()->left();
+    strategy->replicas()->membership().left();
     throw;
   } catch (const std::exception& error) {
-    strategy->replicas()->failed(error);
+    strategy->replicas()->membership().failed(error);
     throw;
   }
 }

@@ -296,7 +296,7 @@ void train(const TrainFlags& flags) {
   if (flags.write_plan) return train_by(flags, plan);
   const OnDevice device(prepare_device(plan.device, plan.distribute, true));
   by_strategy(plan.distribute, files_read(flags, plan), [&] {
-    if (const auto& replicas = current_replicas()) replicas->describe(plan_facts(plan));
+    if (const auto& replicas = current_replicas()) replicas->membership().describe(plan_facts(plan));
     train_by(flags, plan);
   });
 }

@@ -1,20 +1,19 @@
-// Whether workers hold equal variables and rows.
 #include "dist/audit.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/format.h"
 #include "base/hash.h"
 #include "base/shortest.h"
 #include "comm/control_text.h"
-#include "dist/replicas.h"
 #include "eager/trace.h"
 #include "espalier/array.h"
 #include "espalier/error.h"
+#include "espalier/function.h"
 #include "espalier/ops.h"
-#include "ir/device.h"
 #include "ir/sink.h"
 #include "ops/collective.h"
 
@@ -43,8 +42,8 @@ std::vector<size_t> small_first(std::span<const Variable> variables, size_t coun
 
 // Of the hashes that each holder gave, one behind the other; places are looked at in this order.
 template <class Text>
-std::optional<Replicas::Mismatch> mismatch_of(const std::vector<uint64_t>& all,
-                                              const std::vector<size_t>& order, Text&& text) {
+std::optional<Mismatch> mismatch_of(const std::vector<uint64_t>& all, const std::vector<size_t>& order,
+                                    Text&& text) {
   if (order.empty()) return std::nullopt;
   const size_t count = order.size(), holders_count = all.size() / count;
   for (const size_t i : order) {
@@ -60,10 +59,86 @@ std::optional<Replicas::Mismatch> mismatch_of(const std::vector<uint64_t>& all,
       if (hash != most->first) odd.insert(odd.end(), ranks.begin(), ranks.end());
     }
     std::ranges::sort(odd);
-    return Replicas::Mismatch{i, cat(" of ", text(odd), " differs from that of ", text(most->second))};
+    return Mismatch{i, cat(" of ", text(odd), " differs from that of ", text(most->second))};
   }
   return std::nullopt;
 }
+
+// Of hashes of variables, and of what else there is behind them, with those of other workers.
+std::optional<Mismatch> mismatch_among(const HostCollectives& hosts, std::string_view name,
+                                       std::span<const Variable> variables,
+                                       const std::vector<uint64_t>& own) {
+  const std::vector<uint64_t> all = hosts.all_gather(name, std::span<const uint64_t>(own));
+  std::optional<Mismatch> mismatch = mismatch_of(all, small_first(variables, own.size()), ranks_text);
+  if (!mismatch || mismatch->place >= variables.size() || variables[mismatch->place].type().elements() != 1)
+    return mismatch;
+  // One number is said. All workers have found the same one.
+  const EagerScope eager;
+  const Tensor value = make_concrete(variables[mismatch->place].state()->value.node()->dense());
+  const std::vector<double> values = hosts.of_each("audit value", convert(value, DType::kF64).item<double>());
+  std::map<int, std::map<std::string, std::string>> texts;
+  for (size_t rank = 0; rank < values.size(); ++rank)
+    texts[static_cast<int>(rank)]["it"] =
+        value.dtype() == DType::kF32 ? shortest(static_cast<float>(values[rank])) : shortest(values[rank]);
+  int alone = -1;
+  if (const std::string text = mismatch_text(texts, alone); !text.empty()) mismatch->values = cat(": ", text);
+  return mismatch;
+}
+
+class AuditOfWorkers final : public Audit {
+ public:
+  explicit AuditOfWorkers(const HostCollectives& hosts) : hosts_(hosts) {}
+  std::optional<Mismatch> first_mismatch(std::span<const Variable> variables) override {
+    return mismatch_among(hosts_, "audit", variables, audited_hashes(variables));
+  }
+  const char* fix() const override {
+    return "what assigns variables must do so on all workers; where nothing does, look at the memory of "
+           "that machine";
+  }
+
+ private:
+  const HostCollectives hosts_;
+};
+
+class AuditOfDevices final : public Audit {
+ public:
+  AuditOfDevices(const Place& place, const RunContext& context, const Mesh& mesh)
+      : place_(place), context_(context), mesh_(mesh) {}
+  std::optional<Mismatch> first_mismatch(std::span<const Variable> variables) override {
+    const auto same = [](const Variable& a, const Variable& b) { return a.state() == b.state(); };
+    if (!program_ || !std::ranges::equal(audited_, variables, same)) {
+      audited_.assign(variables.begin(), variables.end());
+      program_.emplace(
+          [own = audited_, world = mesh_.world](std::span<const Tensor>) {
+            std::vector<Tensor> hashes;
+            for (const Variable& variable : own) hashes.push_back(reshape(hash_there(variable.read()), {1}));
+            return all_gather({concatenate(hashes, 0)}, 0, world);
+          },
+          FunctionOptions{.name = "audit", .check_captures = false});
+    }
+    const std::vector<Tensor> none;
+    const Tensor gathered = program_->call_each({&none, 1}, place_, context_)[0][0];
+    const auto hashes = gathered.data<uint32_t>();
+    return mismatch_of({hashes.begin(), hashes.end()}, small_first(variables, variables.size()),
+                       [this](const std::vector<int>& replicas) { return names_of(replicas); });
+  }
+  const char* fix() const override {
+    return "a device computes or keeps other bits than the others: look at its memory and its driver";
+  }
+
+ private:
+  std::string names_of(const std::vector<int>& replicas) const {
+    std::string out;
+    for (const int replica : replicas) out += cat(out.empty() ? "" : ", ", mesh_.name(replica));
+    return out;
+  }
+
+  const Place& place_;
+  const RunContext& context_;
+  const Mesh& mesh_;
+  std::optional<TracedFunction> program_;  // of audited_
+  std::vector<Variable> audited_;
+};
 
 }  // namespace
 
@@ -84,91 +159,43 @@ Tensor hash_there(const Tensor& value) {
   return reduce_sum(folded(twice, 16), {0});
 }
 
-std::optional<Replicas::Mismatch> Replicas::first_mismatch(std::string_view name,
-                                                           std::span<const Variable> variables,
-                                                           const std::vector<uint64_t>& own) const {
-  std::vector<uint64_t> all(own.size() * static_cast<size_t>(workers()));
-  all_gather(name, std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
-  std::optional<Mismatch> mismatch = mismatch_of(all, small_first(variables, own.size()), ranks_text);
-  if (!mismatch || mismatch->place >= variables.size() || variables[mismatch->place].type().elements() != 1)
-    return mismatch;
-  // One number is said. All workers have found the same one.
-  const EagerScope eager;
-  const Tensor value = make_concrete(variables[mismatch->place].state()->value.node()->dense());
-  const double mine_value = convert(value, DType::kF64).item<double>();
-  std::vector<double> values(static_cast<size_t>(workers()));
-  all_gather("audit value", std::as_bytes(std::span(&mine_value, 1)),
-             reinterpret_cast<std::byte*>(values.data()));
-  std::map<int, std::map<std::string, std::string>> texts;
-  for (size_t rank = 0; rank < values.size(); ++rank)
-    texts[static_cast<int>(rank)]["it"] =
-        value.dtype() == DType::kF32 ? shortest(static_cast<float>(values[rank])) : shortest(values[rank]);
-  int alone = -1;
-  if (const std::string text = mismatch_text(texts, alone); !text.empty()) mismatch->values = cat(": ", text);
-  return mismatch;
+std::unique_ptr<Audit> audit_of_workers(const HostCollectives& hosts) {
+  return std::make_unique<AuditOfWorkers>(hosts);
 }
 
-// Hashed where they lie.
-std::optional<Replicas::Mismatch> Replicas::first_mismatch_there(std::span<const Variable> variables) const {
-  const auto same = [](const Variable& a, const Variable& b) { return a.state() == b.state(); };
-  if (!audit_ || !std::ranges::equal(audited_, variables, same)) {
-    audited_.assign(variables.begin(), variables.end());
-    audit_.emplace(
-        [own = audited_, world = world()](std::span<const Tensor>) {
-          std::vector<Tensor> hashes;
-          for (const Variable& variable : own) hashes.push_back(reshape(hash_there(variable.read()), {1}));
-          return espalier::all_gather({concatenate(hashes, 0)}, 0, world);
-        },
-        FunctionOptions{.name = "audit", .check_captures = false});
-  }
-  const std::vector<Tensor> none;
-  const Tensor gathered = audit_->call_each({&none, 1}, place(), *contexts_[0])[0][0];
-  const auto hashes = gathered.data<uint32_t>();
-  return mismatch_of({hashes.begin(), hashes.end()}, small_first(variables, variables.size()),
-                     [this](const std::vector<int>& ranks) { return devices_text(ranks); });
+std::unique_ptr<Audit> audit_of_devices(const Place& place, const RunContext& context, const Mesh& mesh) {
+  return std::make_unique<AuditOfDevices>(place, context, mesh);
 }
 
-std::string Replicas::devices_text(const std::vector<int>& ranks) const {
-  std::string out;
-  for (const int rank : ranks)
-    out += cat(out.empty() ? "" : ", ", rank >= first_ && rank < first_ + count_
-                                            ? several_->replica_name(static_cast<size_t>(rank - first_))
-                                            : cat("replica ", rank));
-  return out;
-}
+Audits::Audits(std::unique_ptr<Audit> audit, int64_t steps, const HostCollectives& hosts,
+               const Membership& membership)
+    : audit_(std::move(audit)), steps_(steps), hosts_(hosts), membership_(&membership) {}
 
-void Replicas::audit(std::span<const Variable> variables, int64_t step) const {
-  const std::optional<Mismatch> mismatch =
-      several_ ? first_mismatch_there(variables)
-               : first_mismatch("audit", variables, audited_hashes(variables));
+void Audits::require_equal_behind(int64_t step, std::span<const Variable> variables) const {
+  const std::optional<Mismatch> mismatch = audit_->first_mismatch(variables);
   if (!mismatch) return;
-  const char* const fix =
-      several_
-          ? "a device computes or keeps other bits than the others: look at its memory and its driver"
-          : "what assigns variables must do so on all workers; where nothing does, look at the memory of "
-            "that machine";
   throw RunError("strategy.audit",
                  cat("variable \"", variables[mismatch->place].path(), "\"", mismatch->sentence,
                      " behind step ", step, mismatch->values),
-                 fix);
+                 audit_->fix());
 }
 
-void Replicas::require_equal(std::string_view verb, std::span<const Variable> variables,
-                             std::span<const Tensor> rows) const {
+void Audits::require_equal_in(std::string_view verb, std::span<const Variable> variables,
+                              std::span<const Tensor> rows) const {
   // Devices of one process get the same from it.
-  if (!audits() || workers() == 1) return;
+  if (!any() || hosts_.world() == 1) return;
   std::vector<uint64_t> own = audited_hashes(variables);
   uint64_t data = 0;
   for (const Tensor& tensor : rows) data = hash_combine(data, audited_hash(tensor));
   own.push_back(data);
-  const std::optional<Mismatch> mismatch = first_mismatch(verb, variables, own);
+  const std::optional<Mismatch> mismatch = mismatch_among(hosts_, verb, variables, own);
   if (!mismatch) return;
   const std::string what = mismatch->place < variables.size()
                                ? cat("variable \"", variables[mismatch->place].path(), "\"")
                                : std::string("the data");
   const RunError error("strategy.audit", cat(what, mismatch->sentence, " in ", verb, mismatch->values),
                        cat("all workers ", verb, " with the same model on the same rows"));
-  failed(error);
+  membership_->failed(error);
   throw error;
 }
 

@@ -47,7 +47,7 @@ std::vector<std::string> sentences(int world,
     std::vector<Variable> variables = variables_of_a_run();
     change(workers.worker(), variables);
     try {
-      workers.replicas()->audit(variables, 7);
+      workers.replicas()->audits().require_equal_behind(7, variables);
     } catch (const RunError& error) {
       EXPECT_EQ(error.rule(), "strategy.audit");
       out[static_cast<size_t>(workers.worker())] = error.message();
@@ -121,14 +121,15 @@ TEST(Audit, RowsAreComparedBehindTheVariables) {
     const auto errors = errors_of_workers(2, [&](const Strategy& workers) {
       std::vector<Tensor> rows{full({4, 2}, 1), Tensor::of<int32_t>({1, 2, 3, 4})};
       if (workers.worker() == 1) rows[odd] = with_flipped_bit(rows[odd], 15);
-      workers.replicas()->require_equal("evaluate", variables_of_a_run(), rows);
+      workers.replicas()->audits().require_equal_in("evaluate", variables_of_a_run(), rows);
     });
     for (const std::string& error : errors)
       EXPECT_NE(error.find("the data of rank 1 differs from that of rank 0 in evaluate"), std::string::npos)
           << error;
   }
   on_each_worker(2, [](const Strategy& workers) {
-    workers.replicas()->require_equal("evaluate", variables_of_a_run(), std::vector<Tensor>{full({4, 2}, 1)});
+    workers.replicas()->audits().require_equal_in("evaluate", variables_of_a_run(),
+                                                  std::vector<Tensor>{full({4, 2}, 1)});
   });
 }
 
@@ -142,11 +143,12 @@ Replicas first_worker(int world, int64_t audit_steps) {
 TEST(Audit, IsDueEverySoManySteps) {
   for (const int64_t each : {1, 3, 100}) {
     const Replicas two = first_worker(2, each);
-    ASSERT_TRUE(two.audits());
-    for (int64_t step = 1; step <= 300; ++step) EXPECT_EQ(two.audit_due(step), step % each == 0) << step;
+    ASSERT_TRUE(two.audits().any());
+    for (int64_t step = 1; step <= 300; ++step) EXPECT_EQ(two.audits().due(step), step % each == 0) << step;
   }
   const Replicas never = first_worker(2, 0), alone = first_worker(1, 1);
-  EXPECT_FALSE(never.audits() || never.audit_due(5) || alone.audits() || alone.audit_due(5));
+  EXPECT_FALSE(never.audits().any() || never.audits().due(5) || alone.audits().any() ||
+               alone.audits().due(5));
 }
 
 // Words that a sum could take for each other: near, far, of equal low bits.

@@ -1,10 +1,8 @@
-// Which rows are whose, and what replicas hand each other, against loops over ranks.
+// Which rows are whose, and who there is, against loops over ranks.
 #include "dist/replicas.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstring>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -174,64 +172,6 @@ TEST(ReplicaRows, AreRunInTheOrderOfRanks) {
   on_each_worker(3, check);
 }
 
-TEST(ReplicaValues, OfAllAreInTheOrderOfRanksWhateverTheirTypes) {
-  const auto of_rank = [](int rank) {
-    return rank == 0   ? Tensor::of<double>({1, 2.5})
-           : rank == 1 ? Tensor::of(std::vector<bool>{true, false, true}, {3, 1})
-                       : Tensor::scalar(int64_t{-7});
-  };
-  on_each_worker(3, [&](const Strategy& workers) {
-    const std::vector<Tensor> all = workers.replicas()->of_all({of_rank(workers.worker())});
-    ASSERT_EQ(all.size(), 3u);
-    for (int rank = 0; rank < 3; ++rank) {
-      const Tensor wanted = of_rank(rank), got = all[static_cast<size_t>(rank)];
-      ASSERT_EQ(got.type(), wanted.type()) << rank;
-      EXPECT_EQ(std::memcmp(got.bytes(), wanted.bytes(), wanted.type().bytes()), 0) << rank;
-    }
-  });
-  const std::vector<Tensor> own{full({2}, 1), full({}, 2)};
-  EXPECT_EQ(replicas_here(2)->of_all(own).size(), 2u);
-}
-
-// As where workers have several replicas each.
-TEST(ReplicaValues, SeveralOfEachWorkerAreInTheOrderOfWorkers) {
-  on_each_worker(3, [](const Strategy& workers) {
-    const auto own = [](int worker, int value) { return Tensor::scalar(10 * worker + value); };
-    const int worker = workers.worker();
-    const std::vector<Tensor> all = workers.replicas()->of_all({own(worker, 0), own(worker, 1)});
-    std::vector<int> got;
-    for (const Tensor& value : all) got.push_back(value.item<int>());
-    EXPECT_EQ(got, (std::vector<int>{0, 1, 10, 11, 20, 21}));
-  });
-}
-
-TEST(ReplicaValues, AreGatheredInTheOrderOfRanks) {
-  on_each_worker(4, [](const Strategy& workers) {
-    const std::array<int32_t, 2> mine{workers.worker(), 10 * workers.worker()};
-    std::array<int32_t, 8> all{};
-    workers.replicas()->all_gather("numbers", std::as_bytes(std::span(mine)),
-                                   reinterpret_cast<std::byte*>(all.data()));
-    EXPECT_EQ(all, (std::array<int32_t, 8>{0, 0, 1, 10, 2, 20, 3, 30}));
-  });
-}
-
-TEST(ReplicaValues, ThoseOfTheFirstWorkerReachAll) {
-  on_each_worker(3, [](const Strategy& workers) {
-    const int rank = workers.worker();
-    const std::vector<Variable> variables{
-        Variable(full({3}, 1 + rank), {.name = "a"}),
-        Variable(Tensor::scalar(int64_t{5} + rank), {.name = "b"}),
-        Variable(Tensor::of(std::vector<bool>{rank == 0}, {1}), {.name = "c"}),
-        // More than travels with an announcement.
-        Variable(full({5000}, 0.5 + rank), {.name = "d"})};
-    workers.replicas()->broadcast(variables);
-    EXPECT_EQ(variables[0].read().to_vector<float>(), std::vector<float>(3, 1));
-    EXPECT_EQ(variables[1].read().item<int64_t>(), 5);
-    EXPECT_TRUE(variables[2].read().item<bool>());
-    EXPECT_EQ(variables[3].read().to_vector<float>(), std::vector<float>(5000, 0.5f));
-  });
-}
-
 TEST(Replica, RunsEachInItsContextAndRaisesWhatTheFirstRaises) {
   const auto three = replicas_here(3);
   std::vector<std::pair<int, int>> places(3);
@@ -255,40 +195,27 @@ TEST(Replica, RunsEachInItsContextAndRaisesWhatTheFirstRaises) {
 
 TEST(Replica, OfOneProcessAndOfWorkersAreCounted) {
   const auto two = replicas_here(2), one = replicas_here(1);
-  EXPECT_TRUE(two->many() && !one->many());
-  EXPECT_EQ(two->world(), 2);
-  EXPECT_EQ(two->count(), 2);
-  EXPECT_EQ(two->workers(), 1);
-  EXPECT_FALSE(two->launched() || two->together() || two->of_device() || two->host());
+  EXPECT_TRUE(two->mesh().many() && !one->mesh().many());
+  EXPECT_EQ(two->mesh().world, 2);
+  EXPECT_EQ(two->mesh().count, 2);
+  EXPECT_EQ(two->mesh().workers, 1);
+  EXPECT_FALSE(two->mesh().launched || two->together() || two->of_device() || two->host());
   EXPECT_TRUE(two->rewrite() && !one->rewrite());
   on_each_worker(3, [](const Strategy& workers) {
     const Replicas& own = *workers.replicas();
-    EXPECT_EQ(own.world(), 3);
-    EXPECT_EQ(own.count(), 1);
-    EXPECT_EQ(own.first(), workers.worker());
-    EXPECT_TRUE(own.launched() && own.host() && own.many());
-    EXPECT_FALSE(own.asked_to_go() || own.goes());
-    own.go();
-    EXPECT_TRUE(own.asked_to_go() && !own.goes());
-    own.agree_to_go();
-    EXPECT_TRUE(own.goes());
+    EXPECT_EQ(own.mesh().world, 3);
+    EXPECT_EQ(own.mesh().count, 1);
+    EXPECT_EQ(own.mesh().first, workers.worker());
+    EXPECT_TRUE(own.mesh().launched && own.host() && own.mesh().many());
+    EXPECT_FALSE(own.membership().asked_to_go() || own.membership().goes());
+    own.membership().go();
+    EXPECT_TRUE(own.membership().asked_to_go() && !own.membership().goes());
+    own.membership().agree_to_go();
+    EXPECT_TRUE(own.membership().goes());
     EXPECT_EQ(is_chief(), true) << "outside of its scope";
     const auto scope = workers.scope();
     EXPECT_EQ(is_chief(), workers.worker() == 0);
   });
-}
-
-// Others do not wait for one that cannot go on.
-TEST(Replica, OneThatFailsEndsTheRunOfOthers) {
-  const auto errors = errors_of_workers(3, [](const Strategy& workers) {
-    if (workers.worker() == 1) {
-      const ValueError error("x.y", "no such file");
-      workers.replicas()->failed(error);
-      throw error;
-    }
-    workers.replicas()->of_all({full({2}, 1)});
-  });
-  for (const std::string& error : errors) EXPECT_NE(error.find("no such file"), std::string::npos) << error;
 }
 
 }  // namespace

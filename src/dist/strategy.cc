@@ -20,9 +20,10 @@ namespace espalier {
 namespace {
 
 void require_values(const Replicas& replicas, const PerReplica& values) {
-  if (std::cmp_equal(values.values.size(), replicas.count())) return;
-  throw ValueError("strategy.values", cat("there are ", replicas.count(), " replicas in this process, and ",
-                                          values.values.size(), " values"));
+  if (std::cmp_equal(values.values.size(), replicas.mesh().count)) return;
+  throw ValueError("strategy.values",
+                   cat("there are ", replicas.mesh().count, " replicas in this process, and ",
+                       values.values.size(), " values"));
 }
 
 void require_mean(DType dtype) {
@@ -34,20 +35,19 @@ void require_mean(DType dtype) {
 constexpr std::string_view kNoAxis = "there is no axis ";
 
 // Of several workers: `types` become those of all where they differ. Gives the sum of their counts.
-double add_up_workers(const Replicas& replicas, std::vector<std::string>& types, double count) {
+double add_up_workers(const HostCollectives& hosts, std::vector<std::string>& types, double count) {
   std::string text;
   for (const std::string& type : types) text += cat(type, "\n");
   struct Own {
     uint64_t types;
     double count;
   } const own{hash_bytes(text.data(), text.size(), 0), count};
-  std::vector<Own> all(static_cast<size_t>(replicas.workers()));
-  replicas.all_gather("values", std::as_bytes(std::span(&own, 1)), reinterpret_cast<std::byte*>(all.data()));
+  const std::vector<Own> all = hosts.of_each("values", own);
   double out = 0;
   for (const Own& theirs : all) out += theirs.count;
   if (std::ranges::all_of(all, [&](const Own& theirs) { return theirs.types == own.types; })) return out;
   types.clear();
-  for (const std::string& theirs : replicas.texts_of_workers("types", text)) {
+  for (const std::string& theirs : hosts.texts("types", text)) {
     for (size_t begin = 0, end = 0; (end = theirs.find('\n', begin)) != theirs.npos; begin = end + 1)
       types.push_back(theirs.substr(begin, end - begin));
   }
@@ -67,20 +67,20 @@ Strategy::Scope::Scope(std::shared_ptr<Replicas> replicas)
 }
 Strategy::Scope::~Scope() { exchange_current_replicas(std::move(before_)); }
 
-int Strategy::num_replicas_in_sync() const { return replicas_->world(); }
-int Strategy::first_replica() const { return replicas_->first(); }
-int Strategy::replicas_here() const { return replicas_->count(); }
-int Strategy::worker() const { return replicas_->worker(); }
-int Strategy::workers() const { return replicas_->workers(); }
+int Strategy::num_replicas_in_sync() const { return replicas_->mesh().world; }
+int Strategy::first_replica() const { return replicas_->mesh().first; }
+int Strategy::replicas_here() const { return replicas_->mesh().count; }
+int Strategy::worker() const { return replicas_->mesh().worker; }
+int Strategy::workers() const { return replicas_->mesh().workers; }
 
 // Public headers say it by themselves.
 static_assert(Strategy::kPreempted == kPreemptedStatus);
-bool Strategy::told_to_go() const { return replicas_->goes(); }
+bool Strategy::told_to_go() const { return replicas_->membership().goes(); }
 
 std::vector<PerReplica> Strategy::run(const TracedFunction& function,
                                       const std::vector<PerReplica>& arguments, Location at) const {
   const CallScope scope(at);
-  std::vector<std::vector<Tensor>> each(static_cast<size_t>(replicas_->count()));
+  std::vector<std::vector<Tensor>> each(static_cast<size_t>(replicas_->mesh().count));
   for (const PerReplica& argument : arguments) {
     require_values(*replicas_, argument);
     for (size_t i = 0; i < each.size(); ++i) each[i].push_back(argument.values[i]);
@@ -96,7 +96,7 @@ std::vector<PerReplica> Strategy::run(const TracedFunction& function,
 Tensor Strategy::gather(const PerReplica& values, int64_t axis, Location at) const {
   const CallScope scope(at);
   require_values(*replicas_, values);
-  return concatenate(replicas_->of_all(values.values), axis);
+  return concatenate(replicas_->hosts().tensors(values.values), axis);
 }
 
 Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int64_t> axis,
@@ -124,14 +124,15 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
     types.push_back(to_string(type));
     if (types.back() == types[0]) sum = sum.defined() ? sum + own : own;
   }
-  if (replicas_->workers() > 1) count = add_up_workers(*replicas_, types, count);
+  const HostCollectives& hosts = replicas_->hosts();
+  if (hosts.world() > 1) count = add_up_workers(hosts, types, count);
   for (const std::string& type : types) {
     if (type.starts_with(kNoAxis)) throw ShapeError("strategy.axis", type);
     if (type != types[0])
       throw ShapeError("strategy.values", cat("replicas have values of two types: ", types[0], " and ", type),
                        axis ? "" : "reduce along an axis, or gather");
   }
-  if (replicas_->workers() > 1) sum = replicas_->sum_of_workers(sum);
+  if (hosts.world() > 1) sum = hosts.sum(sum);
   return convert(op == ReduceOp::kSum ? sum : sum / std::max(count, 1.0), values.values[0].dtype());
 }
 
@@ -139,11 +140,11 @@ DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {
 
 DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
     : iterator_(dataset, 0), replicas_(std::move(replicas)) {
-  if (replicas_->workers() == 1) return;
+  if (replicas_->mesh().workers == 1) return;
   std::optional<ShardedBatches> parts = DatasetNode::of(dataset)->sharded_batches();
   if (!parts || parts->batch == 0 || parts->source->format().shards == 1) return;
   shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
-                                            readers_of(replicas_.get()));
+                                            readers_of(replicas_->hosts()));
 }
 
 std::optional<std::vector<PerReplica>> DistributedDataset::next() {
@@ -162,8 +163,8 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
                        "a dataset's elements are batches: .batch(32)");
     PerReplica& parts = out.emplace_back();
     const int64_t count = rows.size(0);
-    for (int i = 0; i < replicas_->count(); ++i) {
-      const auto [first, last] = replicas_->rows_of(count, replicas_->first() + i);
+    for (int i = 0; i < replicas_->mesh().count; ++i) {
+      const auto [first, last] = replicas_->rows_of(count, replicas_->mesh().first + i);
       parts.values.push_back(rows_between({&rows, 1}, first, last)[0]);
     }
   }
@@ -174,12 +175,12 @@ std::vector<Tensor> strategy::all_reduce(const std::vector<Tensor>& values, Redu
   const CallScope scope(at);
   const bool traced = std::ranges::any_of(values, [](const Tensor& value) { return !value.concrete(); });
   const Replicas* const replicas = current_replicas().get();
-  if (!traced && replicas && replicas->many() && replicas->workers() == 1)
+  if (!traced && replicas && replicas->mesh().many() && replicas->mesh().workers == 1)
     throw StateError(
         "strategy.outside",
         cat("all_reduce() of a value outside of a function that replicas run: here is one value, "
             "and there are ",
-            replicas->world(), " replicas"),
+            replicas->mesh().world, " replicas"),
         "call it in a function that Strategy::run() runs; Strategy::reduce() takes a PerReplica");
   if (op == ReduceOp::kSum) return espalier::all_reduce(values);
   if (values.empty()) return {};

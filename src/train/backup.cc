@@ -92,11 +92,10 @@ Backups::Backups(const FitOptions& options, const TrainingBatches& batches, cons
                           found_->callbacks.size(), " callbacks"));
 }
 
-void Backups::require_seen_by_all(const Replicas& replicas) const {
+void Backups::require_seen_by_all(const HostCollectives& hosts) const {
   enum Sight : uint64_t { kNoBackup, kUnseen, kSeen };
-  const uint64_t mine = found() ? kSeen : used() ? kUnseen : kNoBackup;
-  std::vector<uint64_t> all(static_cast<size_t>(replicas.workers()));
-  replicas.all_gather("backup", std::as_bytes(std::span(&mine, 1)), reinterpret_cast<std::byte*>(all.data()));
+  const Sight mine = found() ? kSeen : used() ? kUnseen : kNoBackup;
+  const std::vector<Sight> all = hosts.of_each("backup", mine);
   const auto ranks_with = [&](Sight sight) {
     std::vector<int> out;
     for (size_t rank = 0; rank < all.size(); ++rank)

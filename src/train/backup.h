@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "dist/replicas.h"
+#include "dist/host_collectives.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
 #include "train/array_copies.h"
@@ -41,7 +41,7 @@ class Backups {
   bool found() const { return found_.has_value(); }
   // All workers call it. Raises ValueError[backup.unseen] on each of them where some found it and others did
   // not: those would begin anew.
-  void require_seen_by_all(const Replicas& replicas) const;
+  void require_seen_by_all(const HostCollectives& hosts) const;
   FitPosition position() const;
   // Raises ValueError[backup.variable] unless all `variables` are in the checkpoint with their types and, if
   // they are `all`, no others.

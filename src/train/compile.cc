@@ -133,7 +133,7 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
       const int64_t own = rows.row_weight.size(0);
       const bool shards = options.logical_shards > 0;
       place.emplace(reshape(slice(in.back(), {0}, {1}), {}), own,
-                    own * (shards ? options.logical_shards : replicas->world()),
+                    own * (shards ? options.logical_shards : replicas->mesh().world),
                     shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas);
     }
     const Forward found = forward(rows, trains);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "dist/replicas.h"
+#include "dist/host_collectives.h"
 #include "espalier/model.h"
 #include "train/shard_batches.h"
 #include "train/step_batches.h"
@@ -18,7 +18,7 @@ using RowsCheck = std::function<void(std::span<const Tensor> x, const TensorList
 
 // Who works on a batch.
 struct DataShares {
-  const Replicas* replicas = nullptr;  // null: one
+  HostCollectives hosts = {};
   int64_t logical_shards = 0;
 };
 

@@ -2,10 +2,10 @@
 
 namespace espalier {
 
-Decisions agreed_with_others(const Decisions& mine, const RunContext& context) {
+Decisions agreed(const Decisions& mine, const HostCollectives& hosts) {
   const uint32_t bits =
-      context.communicator->any(static_cast<uint32_t>(mine.end_of_data) | mine.stop << 1U | mine.save << 2U |
-                                mine.diverged << 3U | mine.go << 4U | mine.changed << 5U | mine.counts << 6U);
+      hosts.any(static_cast<uint32_t>(mine.end_of_data) | mine.stop << 1U | mine.save << 2U |
+                mine.diverged << 3U | mine.go << 4U | mine.changed << 5U | mine.counts << 6U);
   return {(bits & 1U) != 0,  (bits & 2U) != 0,  (bits & 4U) != 0, (bits & 8U) != 0,
           (bits & 16U) != 0, (bits & 32U) != 0, (bits & 64U) != 0};
 }

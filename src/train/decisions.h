@@ -1,7 +1,7 @@
 // What the ranks of a run must do alike, decided in one place.
 #pragma once
 
-#include "espalier/run_context.h"
+#include "dist/host_collectives.h"
 
 namespace espalier {
 
@@ -17,11 +17,8 @@ struct Decisions {
   bool operator==(const Decisions&) const = default;
 };
 
-// What holds on any rank of the context, `mine` on this one. The same on all of them, so that none waits for
+// What holds on any of the hosts, `mine` on this one. The same on all of them, so that none waits for
 // another in a step, a save or an end that the other does not make.
-Decisions agreed_with_others(const Decisions& mine, const RunContext& context);
-inline Decisions agreed(const Decisions& mine, const RunContext& context) {
-  return context.communicator ? agreed_with_others(mine, context) : mine;
-}
+Decisions agreed(const Decisions& mine, const HostCollectives& hosts);
 
 }  // namespace espalier

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "dist/replicas.h"
-
 namespace espalier {
 
 static_assert(std::endian::native == std::endian::little);
@@ -29,15 +27,12 @@ uint64_t content_of_row(std::span<const Tensor> arrays, int64_t row) {
   return h;
 }
 
-EpochRows EpochRows::of_all(const Replicas* replicas) const {
-  if (!replicas || replicas->workers() == 1) return *this;
-  const uint64_t own[] = {static_cast<uint64_t>(rows), ids};
-  std::vector<uint64_t> all(2 * static_cast<size_t>(replicas->workers()));
-  replicas->all_gather("ledger", std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(all.data()));
+EpochRows EpochRows::of_all(const HostCollectives& hosts) const {
+  if (hosts.world() == 1) return *this;
   EpochRows out;
-  for (size_t i = 0; i < all.size(); i += 2) {
-    out.rows += static_cast<int64_t>(all[i]);
-    out.ids += all[i + 1];
+  for (const EpochRows& theirs : hosts.of_each("ledger", *this)) {
+    out.rows += theirs.rows;
+    out.ids += theirs.ids;
   }
   return out;
 }

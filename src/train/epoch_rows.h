@@ -6,11 +6,10 @@
 #include <span>
 
 #include "base/hash.h"
+#include "dist/host_collectives.h"
 #include "espalier/tensor.h"
 
 namespace espalier {
-
-class Replicas;
 
 // What stands for a row that has no number: a hash of its bytes in each of `arrays`, so that a source that
 // gives a row twice, or another in its place, changes the sum. docs/distributed.md has the formula.
@@ -27,7 +26,7 @@ struct EpochRows {
     ids += hash_mix(id + 0x9e3779b97f4a7c15ull);
   }
   // With those of all workers.
-  EpochRows of_all(const Replicas* replicas) const;
+  EpochRows of_all(const HostCollectives& hosts) const;
 };
 
 }  // namespace espalier

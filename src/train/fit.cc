@@ -23,7 +23,7 @@ constexpr const char* kOfBatch = " of its batch";
 // Workers evaluate with what each holds: it is to be the same.
 void require_equal_workers(const char* verb, const Replicas* replicas, const Model& model,
                            std::span<const Tensor> rows = {}) {
-  if (replicas) replicas->require_equal(verb, model.variables(), rows);
+  if (replicas) replicas->audits().require_equal_in(verb, model.variables(), rows);
 }
 
 // What is predicted is data for the caller, who computes here.
@@ -55,7 +55,7 @@ std::shared_ptr<const Replicas> Model::Shared::sharers(int64_t rows) const {
   if (training && training->options.run_eagerly) return nullptr;
   // Of a loaded model nobody needs to compile the scope's.
   const std::shared_ptr<const Replicas> replicas = training ? training->replicas : current_replicas();
-  return replicas && replicas->many() && rows >= replicas->world() ? replicas : nullptr;
+  return replicas && replicas->mesh().many() && rows >= replicas->mesh().world ? replicas : nullptr;
 }
 
 void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
@@ -68,7 +68,7 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
   const std::shared_ptr<const Replicas> replicas = sharers(rows);
   if (!replicas) return out.add(rows, RunContext::current().device ? predict_there(x) : forward.call(x));
   const std::vector<Tensors> of_ranks = replicas->run_rows(forward, x);
-  for (int rank = 0; rank < replicas->world(); ++rank) {
+  for (int rank = 0; rank < replicas->mesh().world; ++rank) {
     const auto [first, last] = replicas->rows_of(rows, rank);
     out.add(last - first, of_ranks[static_cast<size_t>(rank)]);
   }

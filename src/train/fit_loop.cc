@@ -27,10 +27,10 @@ namespace espalier {
 namespace {
 
 // The order of rows follows the seed: all workers take the first one's.
-void agree_on_seed(const Replicas& replicas) {
+void agree_on_seed(const HostCollectives& hosts) {
   const EagerScope eager;
   const Variable agreed(Tensor::scalar(seed()), {.name = "seed", .trainable = false});
-  replicas.broadcast({&agreed, 1});
+  hosts.broadcast({&agreed, 1});
   continue_seed(agreed.read().item<uint64_t>());
 }
 
@@ -43,12 +43,12 @@ bool Model::Training::loss_is_finite() const {
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
                                        const Validation& validation, bool& stop,
                                        const std::vector<std::string>& notes) {
-  if (!replicas || !replicas->launched()) return fit_here(batches, options, validation, stop, notes);
-  const std::unique_ptr<GoSignals> signals = replicas->listen();
+  if (!replicas || !replicas->mesh().launched) return fit_here(batches, options, validation, stop, notes);
+  const std::unique_ptr<GoSignals> signals = replicas->membership().listen();
   try {
     return fit_here(batches, options, validation, stop, notes);
   } catch (const std::exception& error) {
-    replicas->failed(error);
+    replicas->membership().failed(error);
     throw;
   }
 }
@@ -97,7 +97,7 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
     out[cat("loss of ", outputs[i].name.empty() ? "the output" : outputs[i].name)] = outputs[i].loss.name;
   }
   // On a row for each replica, so that they have as many.
-  const int64_t count = rows.back().size(0), wanted = replicas->world();
+  const int64_t count = rows.back().size(0), wanted = replicas->mesh().world;
   std::vector<Tensor> one_each = rows_between(rows, 0, std::min(count, wanted));
   if (count < wanted) one_each = with_rows_of_no_weight(one_each, wanted);
   const auto program = [&](const char* after) {
@@ -113,14 +113,15 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                                             const std::vector<std::string>& notes) {
   const RunContext& context = RunContext::current();
   bring_variables(*Running::model());
-  const bool chief = context.rank == 0, workers = replicas && replicas->workers() > 1;
-  const bool launched = replicas && replicas->launched();
+  const HostCollectives hosts = replicas ? replicas->hosts() : HostCollectives();
+  const bool chief = context.rank == 0, workers = hosts.world() > 1;
+  const bool launched = replicas && replicas->mesh().launched;
   RankStage rank_stage(launched ? replicas->host()->communicator : nullptr);
   // Those whose hooks are called here.
   std::vector<std::shared_ptr<Callback>> callbacks = options.callbacks;
   if (!chief) std::erase_if(callbacks, [](const auto& callback) { return callback->chief_only(); });
   const uint64_t own_seed = espalier::seed();
-  if (workers) agree_on_seed(*replicas);
+  if (workers) agree_on_seed(hosts);
   const int64_t steps = batches.steps_per_epoch();
   Callback::Run run{options.epochs, steps, batches.examples_per_epoch(), options.initial_epoch};
   run.notes = notes;
@@ -130,7 +131,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   }
   if (scaling) run.logs.emplace_back("loss_scale");
   Backups backups(options, batches, run, context.pool);
-  if (workers) backups.require_seen_by_all(*replicas);
+  if (workers) backups.require_seen_by_all(hosts);
   FitPosition now{options.initial_epoch};
   const auto variables = [&] { return this->variables(*Running::model()); };
   // The optimizer's first: what one worker has another of there makes all weights differ.
@@ -144,13 +145,13 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   };
   std::optional<TrainedAlike> alike;
   if (workers)
-    alike.emplace(*replicas, this->options.optimizer, [] { return Running::model()->trainable_variables(); });
+    alike.emplace(hosts, this->options.optimizer, [] { return Running::model()->trainable_variables(); });
   const bool ledger =
       std::ranges::any_of(options.callbacks, [](const auto& callback) { return callback->wants_rows(); });
   std::vector<double> late;     // of each worker, before the epoch
   EpochRows rows, rows_before;  // of the epoch: since the run went on, and before
   const auto rows_of_all = [&] {
-    EpochRows out = rows.of_all(replicas.get());
+    EpochRows out = rows.of_all(hosts);
     out.rows += rows_before.rows;
     out.ids += rows_before.ids;
     return out;
@@ -158,8 +159,9 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
   int64_t steps_of_run = 0, audited = -1;
   // Also before what replicas have is saved. All workers call it alike.
   const auto audit = [&] {
-    if (!replicas || !replicas->audits() || std::exchange(audited, steps_of_run) == steps_of_run) return;
-    replicas->audit(all_variables(), steps_of_run);
+    if (!replicas || !replicas->audits().any() || std::exchange(audited, steps_of_run) == steps_of_run)
+      return;
+    replicas->audits().require_equal_behind(steps_of_run, all_variables());
   };
   const auto save = [&](FitPosition position) {
     position.cursor = batches.save();
@@ -180,7 +182,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     test_step->make_variables(arguments);
     if (backups.found()) backups.require(variables(), false);
     train_step->make_variables(arguments);
-    if (workers && replicas->to_describe()) {
+    if (workers && replicas->membership().to_describe()) {
       const PartNotes of_run = part_notes;
       common = facts(batches, options, validation, own_seed, rows_of_first);
       part_notes = of_run;  // facts are of a row for each replica
@@ -194,7 +196,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     run.initial_epoch = now.epoch;
     if (!common.empty()) common["begin"] = cat("epoch ", now.epoch, ", step ", now.step);
   }
-  if (workers) replicas->describe(std::move(common));
+  if (workers) replicas->membership().describe(std::move(common));
   stop = now.stopped;
   steps_of_run = now.epoch * steps + now.step;
   rank_stage.now(Stage::kCallback, steps_of_run);
@@ -209,8 +211,8 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     if (now.step > 0) begin_epoch();
     backups.restore(variables());
   }
-  if (workers) replicas->broadcast(all_variables());
-  bool interrupted = false, shares_untold = replicas && replicas->many(), made_none = true;
+  if (workers) hosts.broadcast(all_variables());
+  bool interrupted = false, shares_untold = replicas && replicas->mesh().many(), made_none = true;
   bool stopped = agreed({.stop = stop}, context).stop;
   for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0, now.rows = {}) {
     if (now.step == 0) {
@@ -222,7 +224,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
     Logs logs = training_logs();
     int64_t steps_made = 0;  // of the epoch, here
     bool finite = true;
-    if (workers) late = replicas->lateness();
+    if (workers) late = replicas->membership().lateness();
     while ((steps == 0 || now.step < steps) && !stopped) {
       rank_stage.now(Stage::kInput, steps_of_run + 1);
       const std::span<const Tensor> arguments = batches.next();
@@ -236,7 +238,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       }
       const BatchRows batch(arguments, batches.rows_of_shards());
       rank_stage.now(Stage::kStep, steps_of_run + 1);
-      if (launched) replicas->begin_step(steps_of_run + 1);
+      if (launched) replicas->membership().begin_step(steps_of_run + 1);
       // Of a batch whose rows each worker has a part of, all of them say it together.
       const bool counts = batch.of_shards.empty() ? here.counts : all.counts;
       on_batch(batches.numbers().size(), batches.examples_per_epoch(), [&] {
@@ -289,12 +291,12 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       for (const auto& callback : callbacks) callback->on_batch_end(step, due ? logs : not_due);
       const Decisions next = agreed({.stop = stop,
                                      .save = backups.due_after_step(++steps_of_run),
-                                     .go = launched && replicas->asked_to_go(),
+                                     .go = launched && replicas->membership().asked_to_go(),
                                      .changed = alike && alike->changed()},
                                     context);
       if (next.changed) alike->require(steps_of_run);
-      if (next.go) replicas->agree_to_go();
-      if (next.save || (replicas && replicas->audit_due(steps_of_run))) audit();
+      if (next.go) replicas->membership().agree_to_go();
+      if (next.save || (replicas && replicas->audits().due(steps_of_run))) audit();
       stopped = next.stop || next.go;
       if (next.save) save(now);
     }
@@ -331,7 +333,7 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       }
     }
     if (!late.empty()) {
-      const std::vector<double> until_now = replicas->lateness();
+      const std::vector<double> until_now = replicas->membership().lateness();
       for (size_t i = 0; i < late.size(); ++i) late[i] = until_now[i] - late[i];
       for (const auto& callback : callbacks) callback->on_epoch_waits(now.epoch, late);
     }

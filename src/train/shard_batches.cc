@@ -30,7 +30,7 @@ class SharedReader final : public BatchReader {
   SharedReader(DatasetNodePtr whole, ShardedBatches dataset, uint64_t seed, uint64_t iteration,
                StepArguments& arguments)
       : whole_(std::move(whole)),
-        batches_(std::move(dataset), seed, iteration, readers_of(arguments.format().shares.replicas)),
+        batches_(std::move(dataset), seed, iteration, readers_of(arguments.format().shares.hosts)),
         arguments_(arguments) {}
   std::span<const Tensor> next() override {
     std::optional<SharedBatches::Part> part = batches_.next();
@@ -64,7 +64,7 @@ std::unique_ptr<BatchReader> batch_reader(const Dataset& dataset, uint64_t itera
                                           StepArguments& arguments) {
   const DataShares& shares = arguments.format().shares;
   std::optional<ShardedBatches> parts;
-  if (shares.logical_shards > 0 || (shares.replicas && shares.replicas->workers() > 1))
+  if (shares.logical_shards > 0 || shares.hosts.world() > 1)
     parts = DatasetNode::of(dataset)->sharded_batches();
   const int64_t shards = parts ? parts->source->format().shards : 1;
   if (shards == 1 || parts->batch == 0) return std::make_unique<WholeReader>(dataset, iteration, arguments);

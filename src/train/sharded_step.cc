@@ -216,7 +216,7 @@ auto Model::Training::Sharded::cut(const BatchRows& batch) const -> Cut {
   out.most_weight = batch.most_weight();
   std::vector<int64_t> here = owned_shards(shards_, 0, 1);
   if (const Replicas* const replicas = training_.replicas.get(); replicas && !batch.of_shards.empty())
-    here = owned_shards(shards_, replicas->worker(), replicas->workers());
+    here = owned_shards(shards_, replicas->mesh().worker, replicas->mesh().workers);
   out.firsts.resize(out.counts.size());
   int64_t first = 0;
   for (const int64_t number : here) {
@@ -229,7 +229,7 @@ auto Model::Training::Sharded::cut(const BatchRows& batch) const -> Cut {
 }
 
 std::vector<ShardRange> Model::Training::Sharded::owned(const Cut& cut, int replica) const {
-  const int world = training_.replicas ? training_.replicas->world() : 1;
+  const int world = training_.replicas ? training_.replicas->mesh().world : 1;
   const std::vector<int64_t> own = owned_shards(shards_, replica, world);
   if (own.empty()) return {};
   std::vector<ShardRange> out =
@@ -315,13 +315,14 @@ auto Model::Training::Sharded::gathered(const Parts& own, const Cut& cut) const 
   for (const auto* types : {&of.gradient_types, &of.types}) {
     for (const TensorType& type : *types) bytes += room_of(type);
   }
-  for (int rank = 0; rank < replicas.world(); ++rank) most = std::max(most, owned(cut, rank).size());
-  const Buffer mine = allocate_buffer(most * bytes), all = allocate_buffer(replicas.world() * most * bytes);
+  for (int rank = 0; rank < replicas.mesh().world; ++rank) most = std::max(most, owned(cut, rank).size());
+  const Buffer mine = allocate_buffer(most * bytes),
+               all = allocate_buffer(replicas.mesh().world * most * bytes);
   std::byte* to = mine.get();
   for (const auto& [range, found] : own) to = pack(found.others, pack(found.gradients, to));
-  replicas.all_gather("shards", {mine.get(), most * bytes}, all.get());
+  replicas.hosts().all_gather("shards", {mine.get(), most * bytes}, all.get());
   Parts out;
-  for (int rank = 0; rank < replicas.world(); ++rank) {
+  for (int rank = 0; rank < replicas.mesh().world; ++rank) {
     std::byte* from = all.get() + static_cast<size_t>(rank) * most * bytes;
     for (const ShardRange& part : owned(cut, rank)) {
       Found found{unpack(of.gradient_types, all, from), {}};
@@ -334,7 +335,7 @@ auto Model::Training::Sharded::gathered(const Parts& own, const Cut& cut) const 
 
 auto Model::Training::Sharded::run_together(const Cut& cut) const -> Parts {
   const SomeRowsCount mode = rows_may_be_empty();
-  const auto world = static_cast<size_t>(training_.replicas->world());
+  const auto world = static_cast<size_t>(training_.replicas->mesh().world);
   Parts out;
   for (size_t i = 0; i < cut.here.size(); i += world) {
     const size_t end = std::min(i + world, cut.here.size());
@@ -353,16 +354,16 @@ std::vector<Tensor> Model::Training::Sharded::run(const BatchRows& batch) const 
   Parts parts;
   if (!replicas) {
     parts = run_owned(cut, 0);
-  } else if (replicas->many() && replicas->of_device()) {
+  } else if (replicas->mesh().many() && replicas->of_device()) {
     parts = run_together(cut);
-  } else if (replicas->workers() > 1) {
+  } else if (replicas->mesh().workers > 1) {
     // A worker that runs no shard of this batch takes part in the exchange all the same, by the signature
     // that the others have: a layer may have been frozen since its last trace.
-    if (!signature_ || owned(cut, replicas->first()).empty()) prepare(cut);
-    parts = gathered(run_owned(cut, replicas->first()), cut);
+    if (!signature_ || owned(cut, replicas->mesh().first).empty()) prepare(cut);
+    parts = gathered(run_owned(cut, replicas->mesh().first), cut);
   } else {
     prepare(cut);
-    std::vector<Parts> each(static_cast<size_t>(replicas->count()));
+    std::vector<Parts> each(static_cast<size_t>(replicas->mesh().count));
     Model* const model = Running::model();
     replicas->on_each([&](size_t replica) {
       const Running run_this(*model);
@@ -383,7 +384,7 @@ std::pair<int64_t, int64_t> Model::Training::Sharded::own_rows(int64_t count) co
   const Replicas* const replicas = training_.replicas.get();
   if (!replicas) return {0, count};
   const int64_t each = (count + shards_ - 1) / shards_;
-  const std::vector<int64_t> own = owned_shards(shards_, replicas->worker(), replicas->workers());
+  const std::vector<int64_t> own = owned_shards(shards_, replicas->mesh().worker, replicas->mesh().workers);
   if (own.empty()) return {0, 0};
   return {std::min(own.front() * each, count), std::min((own.back() + 1) * each, count)};
 }

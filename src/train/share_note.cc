@@ -8,9 +8,8 @@
 namespace espalier {
 
 std::string share_note(const Replicas& replicas, int64_t rows, int64_t logical_shards, bool of_shards) {
-  const int count = replicas.world();
-  const bool workers = replicas.workers() > 1 && !replicas.of_device();
-  const std::string on_each = cat(" on each of ", count, workers ? " workers" : " devices");
+  const int count = replicas.mesh().world;
+  const std::string on_each = cat(" on each of ", count, " ", replicas.mesh().kind);
   const std::string step = cat(Counted(static_cast<uint64_t>(rows), "row"), " a step: ");
   if (of_shards && logical_shards == 0) return cat(step, "those of its shards of the data", on_each);
   int64_t least = rows, most = 0;

@@ -108,13 +108,15 @@ struct Model::Training {
   // `names` are the model's for its outputs, if it has some.
   Training(ModelOptions options, const std::vector<std::string>& names);
   // Whether what a step finds is combined with that of other replicas, between its gradients and its update.
-  bool combines() const { return replicas && replicas->many() && options.logical_shards == 0; }
+  bool combines() const { return replicas && replicas->mesh().many() && options.logical_shards == 0; }
   // Whether rows are a part of a batch, and know their place in it.
   bool placed() const { return combines() || options.logical_shards > 0; }
   // Whether gradients are of sums over rows that weigh `loss_weight`, and the optimizer divides.
   bool sums() const { return placed() || options.optimizer.gradient_accumulation_steps() > 1; }
   // Who works on a batch of training, or of evaluation.
-  DataShares shares() const { return {replicas.get(), options.logical_shards}; }
+  DataShares shares() const {
+    return {replicas ? replicas->hosts() : HostCollectives(), options.logical_shards};
+  }
   // Where runs decide what all ranks do alike.
   const RunContext& host() const;
   // Remembers which class numbers `y` holds in rows that count, by `weights` where they are given, and checks

@@ -34,15 +34,12 @@ TrainedAlike::Seen TrainedAlike::now() const {
 
 void TrainedAlike::require(int64_t step) {
   look();
-  const auto world = static_cast<size_t>(replicas_.workers());
-  std::vector<Seen> all(world);
-  replicas_.all_gather("trained", std::as_bytes(std::span(&seen_, 1)),
-                       reinterpret_cast<std::byte*>(all.data()));
+  const std::vector<Seen> all = hosts_.of_each("trained", seen_);
   if (std::ranges::any_of(all, [&](const Seen& other) { return other.trained != seen_.trained; }))
     require_same_variables(step);
   if (std::ranges::all_of(all, [&](const Seen& other) { return other.rate == seen_.rate; })) return;
   std::map<int, std::map<std::string, std::string>> rates;
-  for (size_t rank = 0; rank < world; ++rank)
+  for (size_t rank = 0; rank < all.size(); ++rank)
     rates[static_cast<int>(rank)][cat("variable \"", optimizer_.learning_rate().path(), "\"")] =
         shortest(static_cast<float>(all[rank].rate));
   int odd = -1;
@@ -52,7 +49,7 @@ void TrainedAlike::require(int64_t step) {
 void TrainedAlike::require_same_variables(int64_t step) const {
   std::map<std::string, std::vector<int>> trained_on;
   int rank = 0;
-  for (const std::string& theirs : replicas_.texts_of_workers("trained", lines_of_paths(trained_()))) {
+  for (const std::string& theirs : hosts_.texts("trained", lines_of_paths(trained_()))) {
     for (size_t begin = 0, end = 0; (end = theirs.find('\n', begin)) != theirs.npos; begin = end + 1)
       trained_on[theirs.substr(begin, end - begin)].push_back(rank);
     ++rank;

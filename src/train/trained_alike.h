@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/replicas.h"
+#include "dist/host_collectives.h"
 #include "espalier/optimizers.h"
 #include "espalier/variable.h"
 
@@ -15,10 +15,10 @@ namespace espalier {
 
 class TrainedAlike {
  public:
-  // All outlive it. `trained`: the variables that a step trains now.
-  TrainedAlike(const Replicas& replicas, const Optimizer& optimizer,
+  // `optimizer` outlives it. `trained`: the variables that a step trains now.
+  TrainedAlike(const HostCollectives& hosts, const Optimizer& optimizer,
                std::function<std::vector<Variable>()> trained)
-      : replicas_(replicas), optimizer_(optimizer), trained_(std::move(trained)) {}
+      : hosts_(hosts), optimizer_(optimizer), trained_(std::move(trained)) {}
 
   // Remembers what there is: hooks of callbacks come next.
   void look() { seen_ = now(); }
@@ -37,7 +37,7 @@ class TrainedAlike {
   Seen now() const;
   void require_same_variables(int64_t step) const;
 
-  const Replicas& replicas_;
+  const HostCollectives hosts_;
   const Optimizer& optimizer_;
   const std::function<std::vector<Variable>()> trained_;
   Seen seen_;

@@ -26,13 +26,13 @@ class OnReplicas final : public StepProgram {
     return program_.graph(replicas_->arguments(batch), after);
   }
   std::pair<int64_t, int64_t> own_rows(int64_t count) const override {
-    return {replicas_->rows_of(count, replicas_->first()).first,
-            replicas_->rows_of(count, replicas_->first() + replicas_->count() - 1).second};
+    return {replicas_->rows_of(count, replicas_->mesh().first).first,
+            replicas_->rows_of(count, replicas_->mesh().first + replicas_->mesh().count - 1).second};
   }
   bool pads() const override { return true; }
   std::vector<Tensor> padded(const BatchRows& batch) const override { return replicas_->padded(batch); }
   bool adds_rows(const BatchRows& batch) const override { return replicas_->adds_rows(batch); }
-  int replicas() const override { return replicas_->world(); }
+  int replicas() const override { return replicas_->mesh().world; }
 
  private:
   const TracedFunction program_;
