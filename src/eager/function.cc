@@ -260,16 +260,16 @@ struct TracedFunction::Impl {
     }
     std::vector<Tensor> results;
     call({&arguments, 1}, place, context, {&results, 1}, [&](const Plan& plan) {
-      if (context.device && context.device->world() > 1 && !place.key.replicas &&
+      if (place.device && place.device->world() > 1 && !place.key.replicas &&
           !collectives_of(*plan.program.graph).empty())
         throw StateError("strategy.outside",
                          cat("\"", options.name,
                              "\" combines what replicas have, and is called with "
                              "values of none, beside ",
-                             context.device->world(), " of them"),
+                             place.device->world(), " of them"),
                          "Strategy::run() calls it with values of each");
       if (!is_recorded(Sink::current())) return false;
-      results = call_recorded(plan.program, options.name, arguments, context.device);
+      results = call_recorded(plan.program, options.name, arguments, place.device);
       return true;
     });
     return results;
@@ -308,7 +308,8 @@ void TracedFunction::prepare(std::span<const Tensor> arguments) const {
   const RunContext& context = RunContext::current();
   CallState state;
   while (!state.settled) impl_->find_plans(state, {&arguments, 1}, context);
-  if (!context.device) impl_->find_program(state, *PlaceOf(context));
+  const PlaceOf place(context);
+  if (!place->device) impl_->find_program(state, *place);
 }
 
 std::vector<std::vector<Tensor>> TracedFunction::call_each(std::span<const std::vector<Tensor>> arguments,
