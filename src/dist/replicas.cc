@@ -9,7 +9,6 @@
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/error.h"
-#include "espalier/source.h"
 #include "ir/device.h"
 
 namespace espalier {
@@ -24,8 +23,8 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
       combine_(options),
       membership_(workers ? places[0].communicator : nullptr, places[0].worker) {
   const RunContext& current = RunContext::current();
-  Device* const device = several_ ? several_.get() : current.device;
-  if (!several_ && device && device->replicas() > 1 && places[0].communicator)
+  Device *const devices = several_.get(), *const device = devices ? devices : current.device;
+  if (!devices && device && device->replicas() > 1 && places[0].communicator)
     throw UnsupportedError(
         "device.strategy",
         cat("a worker has one device, and here are ", device->replicas(), ": ", device->name()),
@@ -45,11 +44,15 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
   combine_.world = first.world;
   mesh_ = {.world = first.world,
            .first = first.rank,
-           .count = static_cast<int>(contexts_.size()),
+           .count = static_cast<int>(devices ? devices->replicas() : contexts_.size()),
            .worker = hosts_.rank(),
            .workers = hosts_.world(),
-           .launched = workers && first.communicator};
-  if (places[0].worker) mesh_.place_text = places[0].worker->place_text();
+           .launched = workers && first.communicator,
+           .place_text = places[0].worker ? places[0].worker->place_text() : "",
+           .kind = !devices && hosts_.world() > 1 ? "workers" : "devices"};
+  for (size_t i = 0; devices && i < devices->replicas(); ++i) mesh_.names.push_back(devices->replica_name(i));
+  shares_ = DataShares(mesh_, hosts_);
+  shares_.deals_shards = !devices || mesh_.workers == 1;
   if (contexts_.size() > 1) {
     std::vector<const RunContext*> in;
     for (const auto& context : contexts_) in.push_back(context.get());
@@ -57,16 +60,11 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
   } else {
     one_.emplace(first, mesh_.many());
   }
-  if (workers || several_) host_ = &first;
+  if (pools_ || devices) step_place_ = &place();
+  if (workers || devices) host_ = &first;
   std::unique_ptr<Audit> audit;
-  if (several_) {
-    mesh_.count = static_cast<int>(several_->replicas());
-    for (size_t i = 0; i < several_->replicas(); ++i) mesh_.names.push_back(several_->replica_name(i));
-    if (mesh_.many()) audit = audit_of_devices(place(), first, mesh_);
-  } else if (mesh_.workers > 1) {
-    mesh_.kind = "workers";
-    audit = audit_of_workers(hosts_);
-  }
+  if (devices && mesh_.many()) audit = audit_of_devices(place(), first, mesh_);
+  if (!devices && mesh_.workers > 1) audit = audit_of_workers(hosts_);
   if (audit) audits_ = Audits(std::move(audit), audit_steps, hosts_, membership_);
 }
 
@@ -79,21 +77,17 @@ std::vector<Tensor> Replicas::padded(const BatchRows& batch) const {
   return with_rows_of_no_weight(batch.rows, mesh_.world);
 }
 
-std::pair<int64_t, int64_t> Replicas::rows_of(int64_t count, int rank) const {
-  return {count * rank / mesh_.world, count * (rank + 1) / mesh_.world};
-}
-
 std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const {
   if (!batch.of_shards.empty()) {
     // They are this worker's alone.
     std::vector<Tensor> out(batch.rows.begin(), batch.rows.end());
-    const std::vector<int64_t> own = owned_shards(std::ssize(batch.of_shards), rank, mesh_.world);
+    const std::vector<int64_t> own = shares_.shards_of(std::ssize(batch.of_shards), rank);
     const auto before = own.empty() ? batch.of_shards.begin() : batch.of_shards.begin() + own.front();
     out.push_back(
         Tensor::of<int64_t>({std::accumulate(batch.of_shards.begin(), before, int64_t{0}), most_weight}));
     return out;
   }
-  const auto [first, last] = rows_of(batch.count(), rank);
+  const auto [first, last] = shares_.rows_of(batch.count(), rank);
   std::vector<Tensor> out = rows_between(batch.rows, first, last);
   if (contexts_[0]->device && last - first < rows_each(batch))
     out = with_rows_of_no_weight(out, rows_each(batch));
@@ -114,16 +108,16 @@ std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const {
 }
 
 std::vector<Tensor> Replicas::run(const TracedFunction& program, const BatchRows& batch) const {
-  if (together() && !batch.of_shards.empty())
+  if (!shares_.deals_shards && !batch.of_shards.empty())
     throw UnsupportedError("tpu.shards",
                            "rows of shards that each host has for itself cannot be dealt out evenly to "
                            "the devices of a TPU of several hosts",
                            "give each host all rows, in memory");
-  if (mesh_.count == 1 && !together()) return program.call(arguments(batch));
+  if (!step_place_) return program.call(arguments(batch));
   std::vector<std::vector<Tensor>> each;
   const int64_t most_weight = batch.most_weight();
   for (int i = 0; i < mesh_.count; ++i) each.push_back(arguments_of(batch, mesh_.first + i, most_weight));
-  return std::move(program.call_each(each, place(), tracing())[0]);
+  return std::move(program.call_each(each, *step_place_, tracing())[0]);
 }
 
 const RunContext& Replicas::tracing() const { return pools_ ? RunContext::current() : *contexts_[0]; }
@@ -145,13 +139,13 @@ std::vector<std::vector<Tensor>> Replicas::run_rows(const TracedFunction& functi
       several_ ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows_each(rows)))) : 0;
   std::vector<std::vector<Tensor>> each;
   for (int i = 0; i < mesh_.count; ++i) {
-    const auto [first, last] = rows_of(count, mesh_.first + i);
+    const auto [first, last] = shares_.rows_of(count, mesh_.first + i);
     each.push_back(rows_between(rows, first, last));
     if (several_) each.back() = with_row_repeated(each.back(), last - first - 1, padded);
   }
   std::vector<std::vector<Tensor>> own = run_each(function, each), out(static_cast<size_t>(mesh_.world));
   for (int i = 0; several_ && i < mesh_.count; ++i) {
-    const auto [first, last] = rows_of(count, mesh_.first + i);
+    const auto [first, last] = shares_.rows_of(count, mesh_.first + i);
     for (Tensor& result : own[static_cast<size_t>(i)])
       if (result.rank() > 0 && result.size(0) == padded)
         result = rows_between({&result, 1}, 0, last - first)[0];

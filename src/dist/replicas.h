@@ -9,6 +9,7 @@
 
 #include "dist/audit.h"
 #include "dist/combine_replicas.h"
+#include "dist/data_shares.h"
 #include "dist/host_collectives.h"
 #include "dist/membership.h"
 #include "dist/mesh.h"
@@ -39,6 +40,7 @@ class Replicas {
   const Mesh& mesh() const { return mesh_; }
   // Of workers, which all have one; alone where there is one worker.
   const HostCollectives& hosts() const { return hosts_; }
+  const DataShares& shares() const { return shares_; }
   const Membership& membership() const { return membership_; }
   const Audits& audits() const { return audits_; }
 
@@ -48,8 +50,6 @@ class Replicas {
   bool rounds_gradients() const { return combine_.travel != DType::kF32; }
   // Whether they are those of one device of a plugin, or of several, and not of this CPU.
   bool of_device() const { return several_ != nullptr; }
-  // Whether those of all workers run one program, which is their devices' matter.
-  bool together() const { return several_ && mesh_.workers > 1; }
 
   // What stands between the gradients of a step and its update; null where there is one replica.
   std::shared_ptr<const Rewrite> rewrite() const;
@@ -65,18 +65,16 @@ class Replicas {
   bool adds_rows(const BatchRows& batch) const;
   // Runs a step on its replicas; gives the results of the first, which are those of all.
   std::vector<Tensor> run(const TracedFunction& program, const BatchRows& batch) const;
-  // Calls body(i) for replica first() + i, each on a thread of its own and in its context, and returns when
-  // all have returned; rethrows the first exception.
+  // Calls body(i) for replica mesh().first + i, each on a thread of its own and in its context, and returns
+  // when all have returned; rethrows the first exception.
   void on_each(const std::function<void(size_t)>& body) const;
   // A program on each replica of this process, on arguments of its own; the results of each.
   std::vector<std::vector<Tensor>> run_each(const TracedFunction& program,
                                             std::span<const std::vector<Tensor>> arguments) const;
-  // What a function of rows gives for those of each rank (rows_of), in the order of ranks; on the first
+  // What a function of rows gives for those of each rank, in the order of ranks; on the first
   // replica alone, and as one, where there are fewer rows than ranks.
   std::vector<std::vector<Tensor>> run_rows(const TracedFunction& function,
                                             std::span<const Tensor> rows) const;
-  // Which of so many rows are a rank's: from the first to behind the last.
-  std::pair<int64_t, int64_t> rows_of(int64_t count, int rank) const;
 
  private:
   std::vector<Tensor> arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const;
@@ -95,8 +93,10 @@ class Replicas {
   const Membership membership_;
   std::unique_ptr<PoolsPlace> pools_;  // where there are several; else
   std::optional<PlaceOf> one_;
+  const Place* step_place_ = nullptr;  // where steps run; null: in that of the current context
   const RunContext* host_ = nullptr;
   HostCollectives hosts_;
+  DataShares shares_;
   Audits audits_;
 };
 

@@ -28,23 +28,6 @@ std::vector<Tensor> counted_rows(int64_t count) {
   return {Tensor::of(numbers), Tensor::of(std::vector<float>(numbers.size(), 1))};
 }
 
-TEST(ReplicaRows, AreSharedOutOnceAndEvenly) {
-  for (const int world : {1, 2, 3, 5, 8}) {
-    const auto replicas = replicas_here(world);
-    for (int64_t count = 0; count <= 20; ++count) {
-      int64_t next = 0;
-      for (int rank = 0; rank < world; ++rank) {
-        const auto [first, last] = replicas->rows_of(count, rank);
-        EXPECT_EQ(first, next) << rank << " of " << world;
-        EXPECT_TRUE(last - first == count / world || (count % world && last - first == count / world + 1))
-            << last - first << " of " << count;
-        next = last;
-      }
-      EXPECT_EQ(next, count) << world;
-    }
-  }
-}
-
 // Of a plugin, with several replicas; it only says how many.
 class DevicesToCount final : public Device {
  public:
@@ -95,7 +78,7 @@ TEST(ReplicaRows, ReachEachReplicaWithTheirPlace) {
       const std::vector<Tensor> own = replicas->arguments(batch), ran = replicas->run(sees, batch);
       for (const std::vector<Tensor>& first : {own, ran}) {
         ASSERT_EQ(first.size(), 3u);
-        const auto rows = static_cast<size_t>(replicas->rows_of(count, 0).second);
+        const auto rows = static_cast<size_t>(replicas->shares().rows_of(count, 0).second);
         EXPECT_EQ(first[0].data<float>().size(), rows);
         EXPECT_EQ(first[2].to_vector<int64_t>(), (std::vector<int64_t>{0, count}));
       }
@@ -199,7 +182,7 @@ TEST(Replica, OfOneProcessAndOfWorkersAreCounted) {
   EXPECT_EQ(two->mesh().world, 2);
   EXPECT_EQ(two->mesh().count, 2);
   EXPECT_EQ(two->mesh().workers, 1);
-  EXPECT_FALSE(two->mesh().launched || two->together() || two->of_device() || two->host());
+  EXPECT_FALSE(two->mesh().launched || !two->shares().deals_shards || two->of_device() || two->host());
   EXPECT_TRUE(two->rewrite() && !one->rewrite());
   on_each_worker(3, [](const Strategy& workers) {
     const Replicas& own = *workers.replicas();

@@ -8,7 +8,6 @@
 #include "comm/control_end.h"
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
-#include "dist/readers.h"
 #include "dist/replicas.h"
 #include "dist/rows.h"
 #include "eager/trace.h"
@@ -144,7 +143,7 @@ DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas
   std::optional<ShardedBatches> parts = DatasetNode::of(dataset)->sharded_batches();
   if (!parts || parts->batch == 0 || parts->source->format().shards == 1) return;
   shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
-                                            readers_of(replicas_->hosts()));
+                                            replicas_->shares().readers());
 }
 
 std::optional<std::vector<PerReplica>> DistributedDataset::next() {
@@ -164,7 +163,7 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
     PerReplica& parts = out.emplace_back();
     const int64_t count = rows.size(0);
     for (int i = 0; i < replicas_->mesh().count; ++i) {
-      const auto [first, last] = replicas_->rows_of(count, replicas_->mesh().first + i);
+      const auto [first, last] = replicas_->shares().rows_of(count, replicas_->mesh().first + i);
       parts.values.push_back(rows_between({&rows, 1}, first, last)[0]);
     }
   }

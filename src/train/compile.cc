@@ -365,7 +365,7 @@ void Model::compile(ModelOptions options, Location at) {
   if (const int shards = training.options.logical_shards; shards < 0 || shards > kMostShards)
     throw ValueError("model.logical_shards",
                      cat("there are 0 to ", kMostShards, " logical shards, got ", shards));
-  if (training.options.logical_shards > 0 && training.replicas && training.replicas->together())
+  if (training.options.logical_shards > 0 && !training.shares().deals_shards)
     throw UnsupportedError("tpu.shards",
                            "logical shards are not dealt out to the devices of a TPU of several hosts",
                            "leave out logical_shards, or --deterministic");

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "dist/host_collectives.h"
+#include "dist/data_shares.h"
 #include "espalier/model.h"
 #include "train/shard_batches.h"
 #include "train/step_batches.h"
@@ -15,12 +15,6 @@ namespace espalier {
 
 // Sees the rows of a batch before its step, with their weights where they have some.
 using RowsCheck = std::function<void(std::span<const Tensor> x, const TensorList& y, const Tensor& weights)>;
-
-// Who works on a batch.
-struct DataShares {
-  HostCollectives hosts = {};
-  int64_t logical_shards = 0;
-};
 
 struct DatasetFormat {
   std::string verb, rows_rule;  // of errors

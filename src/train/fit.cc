@@ -69,7 +69,7 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
   if (!replicas) return out.add(rows, RunContext::current().device ? predict_there(x) : forward.call(x));
   const std::vector<Tensors> of_ranks = replicas->run_rows(forward, x);
   for (int rank = 0; rank < replicas->mesh().world; ++rank) {
-    const auto [first, last] = replicas->rows_of(rows, rank);
+    const auto [first, last] = replicas->shares().rows_of(rows, rank);
     out.add(last - first, of_ranks[static_cast<size_t>(rank)]);
   }
 }

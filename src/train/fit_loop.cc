@@ -264,8 +264,9 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       };
       if (std::exchange(shares_untold, false)) {
         const int64_t examples = batches.examples_per_epoch();
-        tell(share_note(*replicas, examples ? std::min(examples, options.batch_size) : batch.count(),
-                        this->options.logical_shards, !batch.of_shards.empty()));
+        tell(share_note(replicas->mesh(), shares(),
+                        examples ? std::min(examples, options.batch_size) : batch.count(),
+                        !batch.of_shards.empty()));
       }
       if (narrow.untold() && !callbacks.empty()) tell(narrow.tell());
       if (part_notes.untold() && !callbacks.empty()) std::ranges::for_each(part_notes.tell(), tell);

@@ -2,7 +2,6 @@
 
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
-#include "dist/readers.h"
 #include "train/dataset_batches.h"
 
 namespace espalier {
@@ -30,7 +29,7 @@ class SharedReader final : public BatchReader {
   SharedReader(DatasetNodePtr whole, ShardedBatches dataset, uint64_t seed, uint64_t iteration,
                StepArguments& arguments)
       : whole_(std::move(whole)),
-        batches_(std::move(dataset), seed, iteration, readers_of(arguments.format().shares.hosts)),
+        batches_(std::move(dataset), seed, iteration, arguments.format().shares.readers()),
         arguments_(arguments) {}
   std::span<const Tensor> next() override {
     std::optional<SharedBatches::Part> part = batches_.next();
@@ -64,8 +63,7 @@ std::unique_ptr<BatchReader> batch_reader(const Dataset& dataset, uint64_t itera
                                           StepArguments& arguments) {
   const DataShares& shares = arguments.format().shares;
   std::optional<ShardedBatches> parts;
-  if (shares.logical_shards > 0 || shares.hosts.world() > 1)
-    parts = DatasetNode::of(dataset)->sharded_batches();
+  if (shares.by_shards()) parts = DatasetNode::of(dataset)->sharded_batches();
   const int64_t shards = parts ? parts->source->format().shards : 1;
   if (shards == 1 || parts->batch == 0) return std::make_unique<WholeReader>(dataset, iteration, arguments);
   if (shares.logical_shards > 0 && shares.logical_shards != shards)

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "data/dataset_sources_test.h"
+#include "dist/replicas.h"
 #include "train/dataset_batches.h"
 #include "train/shard_batches.h"
 #include "train/shard_readers_test.h"
@@ -35,8 +36,9 @@ ReadTogether read_together(int world, const Dataset& dataset, const DatasetState
   ReadTogether out;
   std::mutex mutex;
   on_each_worker(world, [&](const Strategy& workers) {
-    StepArguments arguments(
-        {.verb = "fit", .rows_rule = "fit.rows", .shares = {workers.replicas().get(), shards}});
+    DataShares shares = workers.replicas()->shares();
+    shares.logical_shards = shards;
+    StepArguments arguments({.verb = "fit", .rows_rule = "fit.rows", .shares = shares});
     const auto reader = batch_reader(dataset, 0, arguments);
     reader->restore(from);
     for (size_t b = 0; b < most; ++b) {

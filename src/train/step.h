@@ -114,9 +114,7 @@ struct Model::Training {
   // Whether gradients are of sums over rows that weigh `loss_weight`, and the optimizer divides.
   bool sums() const { return placed() || options.optimizer.gradient_accumulation_steps() > 1; }
   // Who works on a batch of training, or of evaluation.
-  DataShares shares() const {
-    return {replicas ? replicas->hosts() : HostCollectives(), options.logical_shards};
-  }
+  DataShares shares() const;
   // Where runs decide what all ranks do alike.
   const RunContext& host() const;
   // Remembers which class numbers `y` holds in rows that count, by `weights` where they are given, and checks

@@ -136,6 +136,12 @@ const RunContext& Model::Training::host() const {
   return host ? *host : RunContext::current();
 }
 
+DataShares Model::Training::shares() const {
+  DataShares out = replicas ? replicas->shares() : DataShares();
+  out.logical_shards = options.logical_shards;
+  return out;
+}
+
 void Model::Training::take_labels(const char* rule, const TensorList& y, const Tensor& weights,
                                   const char* of, const ClassWeight& class_weight) {
   if (y.size() != outputs.size()) {

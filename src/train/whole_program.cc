@@ -26,8 +26,7 @@ class OnReplicas final : public StepProgram {
     return program_.graph(replicas_->arguments(batch), after);
   }
   std::pair<int64_t, int64_t> own_rows(int64_t count) const override {
-    return {replicas_->rows_of(count, replicas_->mesh().first).first,
-            replicas_->rows_of(count, replicas_->mesh().first + replicas_->mesh().count - 1).second};
+    return replicas_->shares().own_rows(count);
   }
   bool pads() const override { return true; }
   std::vector<Tensor> padded(const BatchRows& batch) const override { return replicas_->padded(batch); }
