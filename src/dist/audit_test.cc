@@ -2,6 +2,8 @@
 #include "dist/audit.h"
 
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -11,6 +13,7 @@
 #include "dist/workers_test.h"
 #include "espalier/espalier.h"
 #include "ir/sink.h"
+#include "place/interpreter_place.h"
 
 namespace espalier {
 namespace {
@@ -149,6 +152,47 @@ TEST(Audit, IsDueEverySoManySteps) {
   const Replicas never = first_worker(2, 0), alone = first_worker(1, 1);
   EXPECT_FALSE(never.audits().any() || never.audits().due(5) || alone.audits().any() ||
                alone.audits().due(5));
+}
+
+// Whichever audit a strategy has: its sentence, its fix, and the step.
+class ScriptedAudit final : public Audit {
+ public:
+  std::optional<Mismatch> first_mismatch(std::span<const Variable> variables) override {
+    if (variables.size() < 2) return std::nullopt;
+    return Mismatch{1, " of gpu:1 differs from that of gpu:0", ": said"};
+  }
+  const char* fix() const override { return "another gpu"; }
+};
+
+TEST(Audit, SaysWhatItsReplicasFindBehindAStep) {
+  const Membership alone;
+  const Audits audits(std::make_unique<ScriptedAudit>(), 5, HostCollectives(), alone);
+  const std::vector<Variable> variables = variables_of_a_run();
+  audits.require_equal_behind(5, std::span(variables).first(1));
+  try {
+    audits.require_equal_behind(10, variables);
+    ADD_FAILURE() << "nothing was raised";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.rule(), "strategy.audit");
+    const std::string text = error.what();
+    EXPECT_NE(text.find("variable \"moment\" of gpu:1 differs from that of gpu:0 behind step 10: said"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("another gpu"), std::string::npos) << text;
+  }
+  // Devices of one process evaluate the same rows.
+  audits.require_equal_in("evaluate", variables, {});
+}
+
+// In the interpreter all hold one value.
+TEST(Audit, OfDevicesIsAProgramOfTheirPlace) {
+  const RunContext context({.threads = 1});
+  const InterpreterPlace place(1);
+  const Mesh mesh;
+  const std::unique_ptr<Audit> audit = audit_of_devices(place, context, mesh);
+  const std::vector<Variable> variables = variables_of_a_run();
+  EXPECT_FALSE(audit->first_mismatch(variables));
+  EXPECT_FALSE(audit->first_mismatch(std::span(variables).first(2))) << "of others it is another program";
 }
 
 // Words that a sum could take for each other: near, far, of equal low bits.
