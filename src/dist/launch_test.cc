@@ -263,6 +263,30 @@ TEST(Launch, SignalsGoToAllRanksAndTheirChildren) {
   }
 }
 
+// As a program under a shell script is; the script itself waits for it.
+TEST(Launch, ASignalReachesWhatARankHasStarted) {
+  const std::string ready = fresh_folder("launch-signals-started") + "/ready";
+  std::thread sender([&] {
+    comes_true([&] { return words_of(text_of_file(ready)).size() == 2; });
+    ::kill(::getpid(), SIGTERM);
+  });
+  const auto run = launch_shell(2,
+                                "trap 'wait $!; exit 0' TERM\n"
+                                "sh -c 'trap \"echo started; exit 0\" TERM; echo $$ >> \"$1\"; "
+                                "while :; do sleep 0.05; done' sh \"$1\" & wait $!",
+                                {}, {ready});
+  sender.join();
+  EXPECT_EQ(run.outcome.code, 0) << run.outcome.failure;
+  EXPECT_EQ(lines_of(run.output), (std::set<std::string>{"started"}));
+  EXPECT_EQ(std::ranges::count(run.output, '\n'), 2);
+}
+
+TEST(Launch, OutputAndErrorsGoWhereThoseOfTheLauncherDo) {
+  const LaunchOptions options;
+  EXPECT_EQ(options.output, STDOUT_FILENO);
+  EXPECT_EQ(options.errors, STDERR_FILENO);
+}
+
 TEST(Launch, RanksThatDieOfWhatAllWereSentHaveNotFailed) {
   for (const int number : {SIGINT, SIGTERM}) {
     const std::string ready = fresh_folder("launch-told") + "/ready";

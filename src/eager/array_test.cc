@@ -1,6 +1,7 @@
 #include "espalier/array.h"
 
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -211,6 +212,18 @@ TEST(ArrayHost, ResultsThatDependOnValues) {
   EXPECT_EQ(f(u.values), (Floats{0, 1, 3}));
   EXPECT_EQ(i(u.inverse), (Ints{2, 0, 1, 2, 0, 2}));
   EXPECT_EQ(i(u.counts), (Ints{2, 1, 3}));
+}
+
+TEST(ArrayHost, NaNIsOneValueAboveAllNumbers) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(),
+                  kInf = std::numeric_limits<float>::infinity();
+  const Unique u = unique(Tensor::of<float>({kNaN, 1, kNaN, kInf, -kNaN}));
+  const Floats values = f(u.values);
+  ASSERT_EQ(values.size(), 3u);
+  EXPECT_EQ(Floats(values.begin(), values.end() - 1), (Floats{1, kInf}));
+  EXPECT_TRUE(std::isnan(values.back()));
+  EXPECT_EQ(i(u.inverse), (Ints{2, 0, 2, 1, 2}));
+  EXPECT_EQ(i(u.counts), (Ints{1, 1, 3}));
 }
 
 TEST(ArrayHost, NeedsConcreteValues) {

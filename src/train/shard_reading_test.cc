@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "base/rule_of_test.h"
 #include "data/dataset_sources_test.h"
 #include "dist/replicas.h"
 #include "train/dataset_batches.h"
@@ -71,6 +72,20 @@ ReadTogether read_together(int world, const Dataset& dataset, const DatasetState
     }
   });
   return out;
+}
+
+TEST(ShardBatches, TheStateOfAnotherDatasetIsRefused) {
+  const Dataset data = NumberedShards{{7, 7, 7}}.dataset(), other = data.batch(4);
+  std::mutex mutex;
+  on_each_worker(2, [&](const Strategy& workers) {
+    StepArguments arguments({.verb = "fit", .rows_rule = "fit.rows", .shares = workers.replicas()->shares()});
+    const auto reader = batch_reader(data.batch(6), 0, arguments);
+    reader->next();
+    const DatasetState state = reader->save();
+    const std::string rule = rule_of([&] { batch_reader(other, 0, arguments)->restore(state); });
+    const std::lock_guard hold(mutex);
+    EXPECT_EQ(rule, "dataset.restore");
+  });
 }
 
 // The oracle of what is read is one iterator; of its order, the formula of dataset_sources_test.h.

@@ -103,6 +103,12 @@ TEST(SchemaEdit, RefusesLimitsThatCheckNothing) {
   } catch (const ValueError& error) {
     EXPECT_EQ(error.message(), "tips.min is at most tips.max, got 5 and 1");
   }
+  // Equal ends leave one number.
+  const tfmd::Schema one =
+      edited({.set = {"age.least_values=1", "age.most_values=1", "age.min=3", "age.max=3"}});
+  EXPECT_EQ(one.feature(3).value_count().min(), 1);
+  EXPECT_EQ(one.feature(3).value_count().max(), 1);
+  EXPECT_EQ(one.feature(3).int_domain().max(), 3);
   // Ends move together, whichever is named first.
   const tfmd::Schema moved = edited({.set = {"age.min=0", "age.max=9", "age.min=20", "age.max=30"}});
   EXPECT_EQ(moved.feature(3).int_domain().min(), 20);
