@@ -7,11 +7,14 @@ namespace espalier {
 namespace {
 
 std::atomic<MatmulPrecision> precision_of_products = MatmulPrecision::kHighest;
+std::atomic<uint64_t> places{0};
 
 }  // namespace
 
 MatmulPrecision matmul_precision() { return precision_of_products; }
 void set_matmul_precision(MatmulPrecision precision) { precision_of_products = precision; }
+
+uint64_t new_place_number() { return ++places; }
 
 std::shared_ptr<SingleOps::Program> SingleOps::find(const GraphPtr& graph, uint64_t hash) {
   std::list<Kept> dropped;  // ends behind the lock

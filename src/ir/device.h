@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -94,9 +95,14 @@ class SingleOps {
   std::atomic<size_t> compiled_ = 0;
 };
 
+// One that no device, and no other place where programs run, has had in this process: from 1 on.
+uint64_t new_place_number();
+
 class Device {
  public:
   virtual ~Device() = default;
+  // What tells it from one that is made at its address when it is gone.
+  const uint64_t number = new_place_number();
   // As a user names it: "gpu:0", "xla-cpu:0".
   virtual const std::string& name() const = 0;
   virtual DeviceMemory memory() const = 0;

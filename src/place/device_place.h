@@ -9,7 +9,8 @@ class DevicePlace final : public Place {
  public:
   // See HostPlace. REQUIRES: the context has a device. It outlives the place.
   explicit DevicePlace(const RunContext& context, bool replicas = false)
-      : Place({context.device, context.rank, context.world, replicas, matmul_precision()}, context.device),
+      : Place({context.device->number, context.rank, context.world, replicas, matmul_precision()},
+              context.device),
         context_(context) {}
   // What a program gives stays on the device. Replicas are those of several devices, which run one program:
   // compile() raises ShapeError[strategy.values] for graphs of other types. Errors over memory name the

@@ -9,7 +9,7 @@ namespace espalier {
 class InterpreterPlace final : public Place {
  public:
   explicit InterpreterPlace(int replicas)
-      : Place({.where = this, .world = replicas, .replicas = true}, nullptr) {}
+      : Place({.where = new_place_number(), .world = replicas, .replicas = true}, nullptr) {}
   std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const override;
 };
 

@@ -36,7 +36,7 @@ struct PlacedGraph {
 
 // What a compilation follows, besides its graphs.
 struct PlaceKey {
-  const void* where = nullptr;  // a device, or pools; null: this CPU
+  uint64_t where = 0;  // the number of a device, or of pools; 0: this CPU
   int rank = 0, world = 1;
   bool replicas = false;  // of a strategy: what would differ between them is refused
   MatmulPrecision precision = MatmulPrecision::kHighest;

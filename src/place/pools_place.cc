@@ -1,6 +1,5 @@
 #include "place/pools_place.h"
 
-#include <deque>
 #include <exception>
 #include <string>
 #include <utility>
@@ -150,20 +149,8 @@ class PoolsPlace::PoolsProgram final : public Program {
   mutable ObjectPool<Run> idle_;
 };
 
-namespace {
-
-// What no other place has had: one that is made where a place was before must not find its programs.
-const void* key_of_its_own() {
-  static std::mutex mutex;
-  static auto* const all = new std::deque<char>;
-  const std::lock_guard lock(mutex);
-  return &all->emplace_back();
-}
-
-}  // namespace
-
 PoolsPlace::PoolsPlace(std::vector<const RunContext*> contexts)
-    : Place({key_of_its_own(), contexts[0]->rank, contexts[0]->world, true}, nullptr),
+    : Place({new_place_number(), contexts[0]->rank, contexts[0]->world, true}, nullptr),
       contexts_(std::move(contexts)),
       threads_(contexts_.size()) {}
 
