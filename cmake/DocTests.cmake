@@ -1,15 +1,16 @@
-# The code of docs/add-an-op.md, compiled and run as test_docs. A block that follows `<!-- file: path -->` is that file.
+# The code of docs/add-an-op.md and docs/add-a-rewrite.md, compiled and run as test_docs. A block that follows
+# `<!-- file: path -->` is that file.
 if(NOT BUILD_TESTING)
   return()
 endif()
 
-set(page ${CMAKE_SOURCE_DIR}/docs/add-an-op.md)
 set(doc_folder ${ESPALIER_GENERATED_DIR}/docs)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
-file(READ ${page} page_text)
 
-# espalier_doc_block(<path> <variable>): the code of the block that names `path`.
-function(espalier_doc_block path variable)
+# espalier_doc_block(<page> <path> <variable>): the code of the page's block that names `path`.
+function(espalier_doc_block page path variable)
+  set(page ${CMAKE_SOURCE_DIR}/docs/${page})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  file(READ ${page} page_text)
   string(FIND "${page_text}" "<!-- file: ${path} -->\n```cpp\n" begin)
   if(begin EQUAL -1)
     message(FATAL_ERROR "${page}: has no block for ${path}")
@@ -23,18 +24,27 @@ function(espalier_doc_block path variable)
   set(${variable} "${code}" PARENT_SCOPE)
 endfunction()
 
-espalier_doc_block(src/ops/composite/isru.cc op_code)
-espalier_doc_block(src/ops/composite/isru_test.cc test_code)
-espalier_doc_block(ops.h line)
+# espalier_doc_file(<page> <path> <file>): that code as a file in the folder of generated ones.
+function(espalier_doc_file page path file)
+  espalier_doc_block(${page} ${path} code)
+  file(CONFIGURE OUTPUT ${doc_folder}/${file} CONTENT "${code}" @ONLY)
+endfunction()
+
+espalier_doc_block(add-an-op.md ops.h line)
 # What the list of ops and ops.h would say.
 set(declared "#include \"espalier/ops.h\"\n#include \"ir/op.h\"\nnamespace espalier {\n${line}extern const OpDef op_isru;\n}\n")
 file(CONFIGURE OUTPUT ${doc_folder}/declared.h CONTENT "${declared}" @ONLY)
-file(CONFIGURE OUTPUT ${doc_folder}/isru.cc CONTENT "${op_code}" @ONLY)
-file(CONFIGURE OUTPUT ${doc_folder}/isru_test.cc CONTENT "${test_code}" @ONLY)
+espalier_doc_file(add-an-op.md src/ops/composite/isru.cc isru.cc)
+espalier_doc_file(add-an-op.md src/ops/composite/isru_test.cc isru_test.cc)
+foreach(file scale_gradients.h scale_gradients.cc scale_gradients_test.cc)
+  espalier_doc_file(add-a-rewrite.md src/train/${file} train/${file})
+endforeach()
 
 file(GLOB op_checks CONFIGURE_DEPENDS src/ops/op_*test.cc)
 list(FILTER op_checks EXCLUDE REGEX "op_compilers_test")
-espalier_program(test_docs ${doc_folder}/isru.cc ${doc_folder}/isru_test.cc ${op_checks})
+espalier_program(test_docs ${doc_folder}/isru.cc ${doc_folder}/isru_test.cc ${doc_folder}/train/scale_gradients.cc
+  ${doc_folder}/train/scale_gradients_test.cc ${op_checks})
+target_include_directories(test_docs PRIVATE ${doc_folder})
 target_compile_options(test_docs PRIVATE -O0 -include ${doc_folder}/declared.h)
 target_link_libraries(test_docs PRIVATE GTest::gtest_main)
 gtest_discover_tests(test_docs DISCOVERY_MODE PRE_TEST TEST_PREFIX docs/ PROPERTIES TIMEOUT 300 LABELS docs)
