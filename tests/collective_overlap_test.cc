@@ -20,6 +20,7 @@ class Recorder final : public Communicator, public RunEvents {
   int world() const override { return 2; }
   uint32_t any(uint32_t bits) override { return bits; }
   uint64_t start(const Collective& what, std::byte*, std::byte*) override {
+    if (refuses_begins) throw RunError("comm.verdict", "a test wants it so");
     log.push_back(cat("begin ", what.name));
     names.emplace_back(what.name);
     return names.size() - 1;
@@ -27,15 +28,25 @@ class Recorder final : public Communicator, public RunEvents {
   void done(uint64_t ticket, ThreadPool&) override {
     EXPECT_EQ(ticket, ended++) << "in the order in which they began";
     log.push_back(cat("end ", names.at(ticket)));
+    if (refuses_ends) throw RunError("comm.verdict", "a test wants it so");
   }
+  void on_begin(const Activity& activity) override { tell("begin", activity); }
+  void on_end(const Activity& activity) override { tell("end", activity); }
   void on_step(const StepEvent& event) override {
     if (event.op != "all_reduce" && event.op != "all_gather") log.emplace_back(event.op);
   }
   size_t place(const std::string& line) const {
     return static_cast<size_t>(std::ranges::find(log, line) - log.begin());
   }
-  std::vector<std::string> log, names;
+  bool refuses_begins = false, refuses_ends = false;
+  std::vector<std::string> log, names, told;
   size_t ended = 0;
+
+ private:
+  void tell(const char* which, const Activity& activity) {
+    EXPECT_EQ(activity.kind, Activity::Kind::kExchange);
+    told.push_back(cat(which, " ", activity.what, " ", activity.bytes));
+  }
 };
 
 Tensor sum_named(const char* name, const Tensor& x) {
@@ -117,6 +128,41 @@ TEST(CollectiveOverlap, ThoseThatHaveBegunAreEndedWhereARunFails) {
   const RunContext context({.threads = 1, .communicator = &passes});
   run(*plan, std::vector{one}, context);
   EXPECT_EQ(passes.log, (std::vector<std::string>{"begin a", "begin b", "end a", "end b"}));
+}
+
+TEST(CollectiveOverlap, EachBeginIsToldAndItsEndAlsoWhereARunFails) {
+  // Both have begun where the first trip is, and the first one where the second is.
+  const auto plan = compile(graph_of(
+                                [](const std::vector<Tensor>& in) {
+                                  const Tensor a = sum_named("a", in[0] + 1), second = trip(in[0] * 2, 0);
+                                  const Tensor b = sum_named("b", second);
+                                  return std::vector{a, b, trip(exponential(second), 1)};
+                                },
+                                {kSquare}),
+                            {.check = true});
+  const auto told_of = [&](Recorder&& ranks, int trip) {
+    if (trip >= 0) Trips::arm(trip);
+    const RunContext context({.threads = 1, .communicator = &ranks, .events = &ranks});
+    const std::string rule =
+        rule_of([&] { run(*plan, std::vector{Literal::splat(kSquare, 0.5f).expanded()}, context); });
+    Trips::disarm();
+    EXPECT_EQ(rule == "nothing", trip < 0 && !ranks.refuses_begins && !ranks.refuses_ends);
+    return ranks.told;
+  };
+  const auto refusing = [](bool begins) {
+    Recorder out;
+    (begins ? out.refuses_begins : out.refuses_ends) = true;
+    return out;
+  };
+  // 64 x 64 numbers of f32.
+  const std::vector<std::string> first{"begin a 16384", "end a 16384"},
+      both{"begin a 16384", "begin b 16384", "end a 16384", "end b 16384"};
+  EXPECT_EQ(told_of({}, -1), both);
+  EXPECT_EQ(told_of({}, 0), first);
+  EXPECT_EQ(told_of({}, 1), both);
+  EXPECT_EQ(told_of(refusing(true), -1), first);
+  EXPECT_EQ(told_of(refusing(false), -1), both);
+  EXPECT_EQ(told_of(refusing(false), 1), both);
 }
 
 // A rank among two with equal values. While a collective is under way its memory holds NaN, and whoever reads

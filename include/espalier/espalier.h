@@ -37,6 +37,7 @@
 #include "espalier/release.h"
 #include "espalier/rows.h"
 #include "espalier/run_context.h"
+#include "espalier/run_events.h"
 #include "espalier/saved_model.h"
 #include "espalier/schedules.h"
 #include "espalier/shape.h"

@@ -1,40 +1,23 @@
 // What a run runs in: threads, device, place among ranks, seed, and who is told of it.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 
 #include "espalier/communicator.h"
 #include "espalier/error.h"
+#include "espalier/run_events.h"
 
 namespace espalier {
-
-// One step of a plan that has run, on the thread that called the plan.
-struct StepEvent {
-  const void* plan = nullptr;  // tells plans apart: what runtime/plan.h calls Executable::Plan
-  std::string_view graph;      // the name of its graph
-  std::string_view op;         // the first op of the step; "copy" for a copy
-  size_t step = 0, steps = 0;  // which step of how many; what a region runs belongs to the step that owns it
-  std::chrono::steady_clock::time_point begin, end;
-};
-
-// Told of what runs do. A context that several threads run in calls it from all of them.
-class RunEvents {
- public:
-  virtual ~RunEvents() = default;
-  virtual void on_step(const StepEvent& event) = 0;
-};
 
 struct RunContextOptions {
   int threads = 0;  // of a pool of its own, the caller counted, 1 to 1024; 0: the pool of the process
   class Device* device = nullptr;        // what functions run on; null: this CPU. It outlives the context
   int rank = 0, world = 1;               // with world = 1 and a communicator: those of the communicator
   Communicator* communicator = nullptr;  // outlives the context, as `events` does
-  RunEvents* events = nullptr;           // a Profiler of the thread comes before it
+  RunEvents* events = nullptr;           // of steps a Profiler of the thread is told instead
   uint64_t seed = 0;                     // as set_seed() in a new process
   // Its seed, default generator and layer names are this one's, and so are other parts. It outlives the
   // context, unless it shares another's itself: that one does then. `seed` counts for nothing then.

@@ -36,6 +36,7 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
                           .rank = device ? static_cast<int>(device->first_replica()) : 0,
                           .world = device ? static_cast<int>(device->world()) : 1,
                           .communicator = place.communicator.get(),
+                          .events = current.events,
                           .shares = &current}));
     communicators_.push_back(std::move(place.communicator));
   }

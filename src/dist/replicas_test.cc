@@ -35,12 +35,13 @@ class DevicesToCount final : public Device {
   const std::string& name() const override { return name_; }
   DeviceMemory memory() const override { return {}; }
   size_t replicas() const override { return replicas_; }
-  RemoteArrayPtr upload(const Literal&) override { throw InternalError("nothing is brought there"); }
   std::shared_ptr<const DeviceProgram> compile(const Graph&, const ProgramOptions&) override {
     throw InternalError("nothing is compiled there");
   }
 
  private:
+  RemoteArrayPtr keep(std::span<const Literal>) override { throw InternalError("nothing is brought there"); }
+
   const std::string name_ = "counted:0";
   size_t replicas_;
 };

@@ -135,7 +135,7 @@ struct TracedFunction::Impl {
   }
 
   // Gives `call` the program of its plans for a place.
-  void find_program(CallState& call, const Place& place) {
+  void find_program(CallState& call, const Place& place, const RunContext& context) {
     if (call.program && call.key == place.key) return;
     const RankStage::During tracing(Stage::kTrace);
     const std::vector<std::shared_ptr<Plan>>& plans = call.plans;
@@ -153,7 +153,7 @@ struct TracedFunction::Impl {
     call.program = made->get([&] {
       std::vector<PlacedGraph> graphs;
       for (const auto& plan : plans) graphs.push_back({plan->program.graph, plan->pairs});
-      return place.compile(graphs);
+      return place.compile(graphs, context.events);
     });
     call.key = place.key;
   }
@@ -242,7 +242,7 @@ struct TracedFunction::Impl {
     if (!state) state = std::make_unique<CallState>();
     find_plans(*state, arguments, context);
     if (!instead(*state->plans[0])) {
-      find_program(*state, place);
+      find_program(*state, place, context);
       state->bound.run(state->traced, place, *state->program, arguments, context, results);
     }
     calls.give(std::move(state));
@@ -309,7 +309,7 @@ void TracedFunction::prepare(std::span<const Tensor> arguments) const {
   CallState state;
   while (!state.settled) impl_->find_plans(state, {&arguments, 1}, context);
   const PlaceOf place(context);
-  if (!place->device) impl_->find_program(state, *place);
+  if (!place->device) impl_->find_program(state, *place, context);
 }
 
 std::vector<std::vector<Tensor>> TracedFunction::call_each(std::span<const std::vector<Tensor>> arguments,

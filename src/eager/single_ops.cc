@@ -1,6 +1,7 @@
 #include "eager/single_ops.h"
 
 #include "base/format.h"
+#include "base/told.h"
 #include "espalier/error.h"
 #include "ir/op.h"
 #include "place/device_place.h"
@@ -32,12 +33,14 @@ std::vector<RemoteArrayPtr> operands_there(const Call& call, Device& device) {
   return out;
 }
 
-std::shared_ptr<const DeviceProgram> program_there(const Call& call, Device& device) {
+std::shared_ptr<const DeviceProgram> program_there(const Call& call, Device& device,
+                                                   const RunContext& context) {
   const GraphPtr graph = graph_of(call, std::string(call.op.name));
   const uint64_t hash = graph->content_hash() * 4 + static_cast<uint64_t>(matmul_precision());
   return device.single_ops.find(graph, hash)->get([&] {
     std::shared_ptr<const DeviceProgram> program;
     try {
+      const Told told(context.events, {Activity::Kind::kCompile, call.op.name});
       program = device.compile(*graph);
     } catch (Error& error) {
       error.add(cat("; ", device.name(), " was asked for one op, ", call.op.name));
@@ -54,8 +57,10 @@ std::shared_ptr<const DeviceProgram> program_there(const Call& call, Device& dev
 
 std::vector<Tensor> execute_there(const Call& call, Device& device, const RunContext& context) {
   const std::vector<RemoteArrayPtr> operands = operands_there(call, device);
+  const std::shared_ptr<const DeviceProgram> program = program_there(call, device, context);
+  const Told told(context.events, {Activity::Kind::kRun, call.op.name});
   std::vector<Tensor> out;
-  for (RemoteArrayPtr& result : program_there(call, device)->run(operands, {}, context))
+  for (RemoteArrayPtr& result : program->run(operands, {}, context))
     out.push_back(make_remote(std::move(result)));
   return out;
 }

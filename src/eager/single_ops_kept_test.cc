@@ -64,5 +64,22 @@ TEST_F(SingleOpsKept, AnOpRunsWhileAnotherIsCompiled) {
   EXPECT_EQ(waits.get(), std::vector<float>(8, 6));
 }
 
+TEST_F(SingleOpsKept, AnOpTellsItsCompilationAndItsRuns) {
+  ActivityCounts counts;
+  const RunContext context({.threads = 1, .events = &counts});
+  const RunScope scope(context);
+  const Tensor there = make_remote(full({4}, 3).node()->dense(), *device_);
+  for (int turn = 0; turn < 2; ++turn) EXPECT_EQ(abs(there).to_vector<float>(), std::vector<float>(4, 3));
+  const auto expect = [&](Activity::Kind kind, int64_t count, int64_t bytes) {
+    EXPECT_EQ(counts.of(kind).begun, count) << static_cast<int>(kind);
+    EXPECT_EQ(counts.of(kind).ended, count) << static_cast<int>(kind);
+    EXPECT_EQ(counts.of(kind).bytes, bytes) << static_cast<int>(kind);
+  };
+  expect(Activity::Kind::kCompile, 1, 0);
+  expect(Activity::Kind::kRun, 2, 0);
+  expect(Activity::Kind::kUpload, 1, 16);
+  expect(Activity::Kind::kDownload, 2, 32);
+}
+
 }  // namespace
 }  // namespace espalier

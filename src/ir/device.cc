@@ -3,6 +3,9 @@
 #include <atomic>
 #include <iterator>
 
+#include "base/told.h"
+#include "espalier/run_context.h"
+
 namespace espalier {
 namespace {
 
@@ -13,6 +16,24 @@ std::atomic<uint64_t> places{0};
 
 MatmulPrecision matmul_precision() { return precision_of_products; }
 void set_matmul_precision(MatmulPrecision precision) { precision_of_products = precision; }
+
+// A transfer is of whoever asks for it on this thread, as one who reads a tensor does.
+Literal RemoteArray::download(size_t replica) const {
+  const Told told(RunContext::current().events,
+                  {Activity::Kind::kDownload, device().replica_name(replica), type().bytes()});
+  return copy_of(replica);
+}
+
+RemoteArrayPtr Device::upload(const Literal& value) {
+  const std::vector<Literal> each(replicas(), value.expanded());
+  return upload_each(each);
+}
+
+RemoteArrayPtr Device::upload_each(std::span<const Literal> values) {
+  const Told told(RunContext::current().events,
+                  {Activity::Kind::kUpload, name(), values.size() * values[0].type().bytes()});
+  return keep(values);
+}
 
 uint64_t new_place_number() { return ++places; }
 

@@ -34,7 +34,10 @@ class RemoteArray {
   // Waits until it is computed and copies what a replica has of it to the host. Raises
   // DeviceError[device.lost] where the run that should have given it failed. REQUIRES: replica is one of the
   // device's.
-  virtual Literal download(size_t replica = 0) const = 0;
+  Literal download(size_t replica = 0) const;
+
+ private:
+  virtual Literal copy_of(size_t replica) const = 0;
 };
 using RemoteArrayPtr = std::shared_ptr<RemoteArray>;
 
@@ -115,9 +118,9 @@ class Device {
   // As a user names the device of one of them.
   virtual const std::string& replica_name(size_t) const { return name(); }
   // `value` need not outlive the call, and is the same for all replicas. Splats are expanded.
-  virtual RemoteArrayPtr upload(const Literal& value) = 0;
+  RemoteArrayPtr upload(const Literal& value);
   // The same with a value for each replica. REQUIRES: there are as many, of one type.
-  virtual RemoteArrayPtr upload_each(std::span<const Literal> values) { return upload(values[0]); }
+  RemoteArrayPtr upload_each(std::span<const Literal> values);
   // Raises UnsupportedError[device.program] for what the device does not compute as StableHLO says,
   // DeviceError where it refuses.
   virtual std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
@@ -131,6 +134,8 @@ class Device {
   SingleOps single_ops;  // that eager calls have had compiled
 
  private:
+  virtual RemoteArrayPtr keep(std::span<const Literal> values) = 0;
+
   std::mutex notes_mutex_;
   std::vector<std::string> notes_;
   std::atomic<bool> has_notes_ = false;

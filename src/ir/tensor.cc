@@ -37,9 +37,9 @@ class DonatedArray final : public RemoteArray {
       : type_(std::move(type)), whom_(whom), at_(CallScope::current()) {}
   const TensorType& type() const override { return type_; }
   Device& device() const override { refuse(); }
-  Literal download(size_t) const override { refuse(); }
 
  private:
+  Literal copy_of(size_t) const override { refuse(); }
   [[noreturn]] void refuse() const {
     throw StateError("tensor.donated",
                      cat("this ", type_, " was donated to \"", whom_, "\"",

@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "base/told.h"
 #include "ir/attribute_reader.h"
 #include "ir/dispatch.h"
+#include "kernels/exchange.h"
 #include "kernels/kernels.h"
 #include "ops/collective.h"
 #include "ops/movement.h"
@@ -130,16 +132,16 @@ bool try_to(const KernelCall& call, F f) {
 std::byte* bytes_of(const void* data) { return static_cast<std::byte*>(const_cast<void*>(data)); }
 
 // Runs `what`.
-bool meet_ranks(const KernelCall& call, Communicator& communicator, const Collective& what, const void* data,
-                void* out) {
+bool meet_ranks(const KernelCall& call, const Collective& what, const void* data, void* out) {
   return try_to(call, [&] {
-    run_collective(communicator, what, bytes_of(data), static_cast<std::byte*>(out), call.pool());
+    BegunExchange begun;
+    begin_exchange(*call.context, what, bytes_of(data), static_cast<std::byte*>(out), begun);
+    end_exchange(*call.context, begun);
   });
 }
 
 void end_collective(const KernelCall& call) {
-  if (Communicator* const communicator = peers(call))
-    try_to(call, [&] { communicator->done(*call.ticket, call.pool()); });
+  try_to(call, [&] { end_exchange(*call.context, *call.begun); });
 }
 
 void begin_all_reduce(const KernelCall& call) {
@@ -149,15 +151,15 @@ void begin_all_reduce(const KernelCall& call) {
     std::byte* const place = call.workspace + p.offsets[i];
     if (p.bytes[i] && call.in[i] != place) std::memcpy(place, call.in[i], p.bytes[i]);
   }
-  if (Communicator* const communicator = peers(call))
-    try_to(call, [&] { *call.ticket = communicator->start(p.what, call.workspace, nullptr); });
+  if (peers(call))
+    try_to(call, [&] { begin_exchange(*call.context, p.what, call.workspace, nullptr, *call.begun); });
 }
 
 // Both parts of a kernel at once.
 template <void (*kBegin)(const KernelCall&), void (*kEnd)(const KernelCall&)>
 void run_at_once(KernelCall call) {
-  uint64_t ticket = 0;
-  call.ticket = &ticket;
+  BegunExchange begun;
+  call.begun = &begun;
   kBegin(call);
   if (!call.failure->failed()) kEnd(call);
 }
@@ -189,10 +191,10 @@ Collective of_operand(const CollectiveParams& p, size_t i) {
 void begin_all_gather(const KernelCall& call) {
   const auto& p = *static_cast<const CollectiveParams*>(call.params);
   if (!has_its_ranks(call, p) || !p.bytes[0]) return;
-  Communicator* const communicator = peers(call);
-  if (!communicator) return void(std::memcpy(call.out[0], call.in[0], p.bytes[0]));
+  if (!peers(call)) return void(std::memcpy(call.out[0], call.in[0], p.bytes[0]));
   try_to(call, [&] {
-    *call.ticket = communicator->start(of_operand(p, 0), bytes_of(call.in[0]), gathered_at(call, p, 0));
+    begin_exchange(*call.context, of_operand(p, 0), bytes_of(call.in[0]), gathered_at(call, p, 0),
+                   *call.begun);
   });
 }
 
@@ -213,7 +215,7 @@ void run_all_gather(const KernelCall& call) {
       std::memcpy(call.out[i], call.in[i], p.bytes[i]);
       continue;
     }
-    if (!meet_ranks(call, *communicator, of_operand(p, i), call.in[i], gathered_at(call, p, i))) return;
+    if (!meet_ranks(call, of_operand(p, i), call.in[i], gathered_at(call, p, i))) return;
     put_together(call, p, i);
   }
 }
@@ -230,7 +232,7 @@ void run_reduce_scatter(const KernelCall& call) {
     for (size_t rank = 0; rank < p.ranks; ++rank, in += p.row[0])
       std::memcpy(call.workspace + rank * part + k * p.row[0], in, p.row[0]);
   }
-  meet_ranks(call, *communicator, p.what, call.workspace, call.out[0]);
+  meet_ranks(call, p.what, call.workspace, call.out[0]);
 }
 
 void run_collective_broadcast(const KernelCall& call) {
@@ -242,11 +244,25 @@ void run_collective_broadcast(const KernelCall& call) {
     const bool root = !communicator || communicator->rank() == p.what.root;
     if (root) std::memcpy(call.out[i], call.in[i], p.bytes[i]);
     if (!communicator) continue;
-    if (!meet_ranks(call, *communicator, of_operand(p, i), call.in[i], root ? nullptr : call.out[i])) return;
+    if (!meet_ranks(call, of_operand(p, i), call.in[i], root ? nullptr : call.out[i])) return;
   }
 }
 
 }  // namespace
+
+void begin_exchange(const RunContext& context, const Collective& what, std::byte* data, std::byte* out,
+                    BegunExchange& begun) {
+  begun.told = {Activity::Kind::kExchange, what.name, what.count * what.element};
+  Told told(context.events, begun.told);
+  begun.ticket = context.communicator->start(what, data, out);
+  told.goes_on();
+}
+
+void end_exchange(const RunContext& context, const BegunExchange& begun) {
+  if (begun.ticket == BegunExchange::kNoTicket) return;
+  const Told told = Told::resumed(context.events, begun.told);
+  context.communicator->done(begun.ticket, context.pool);
+}
 
 PreparedKernel prepare_all_reduce(const KernelSite& site) {
   const auto params = all_ranks(site, Collective::Kind::kAllReduce);

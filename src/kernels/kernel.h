@@ -25,8 +25,8 @@ struct KernelCall {
   const void* const* in;
   void* const* out;
   std::byte* workspace;
-  Epilogue epilogue = {};      // for kernels that take one: called for every element once, on any thread
-  uint64_t* ticket = nullptr;  // of begin and end: what the communicator gave the one, for the other
+  Epilogue epilogue = {};  // for kernels that take one: called for every element once, on any thread
+  struct BegunExchange* begun = nullptr;  // of begin and end: what the one leaves for the other
 
   ThreadPool& pool() const { return context->pool; }
 };

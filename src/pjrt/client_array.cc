@@ -51,7 +51,7 @@ void ClientArray::donated() const {
 }
 
 // A plugin that copies less than all of an array and says that all is well leaves the last byte as it was.
-Literal ClientArray::download(size_t replica) const {
+Literal ClientArray::copy_of(size_t replica) const {
   constexpr std::byte kMark{0xA5}, kOther{0x5A};
   check_valid();
   const Buffer bytes = allocate_buffer(type_.bytes());

@@ -21,13 +21,13 @@ class ClientArray final : public RemoteArray {
   const TensorType& type() const override { return type_; }
   Device& device() const override { return *device_; }
   AbiBuffer* handle(size_t replica) const { return buffers_[replica]; }
-  Literal download(size_t replica) const override;
   // Raises DeviceError[device.invalid] where its client has begun anew since.
   void check_valid() const;
   // Its memory is a program's now.
   void donated() const;
 
  private:
+  Literal copy_of(size_t replica) const override;
   Literal download_to(const Buffer& bytes, size_t replica) const;
 
   DevicePtr device_;

@@ -181,12 +181,7 @@ void ClientDevice::note_estimate(AbiLoadedExecutable* loaded) {
   if (get.executable) plugin.destroy(ExecutableDestroy{.executable = get.executable});
 }
 
-RemoteArrayPtr ClientDevice::upload(const Literal& value) {
-  const std::vector<Literal> each(replicas(), value.expanded());
-  return upload_each(each);
-}
-
-RemoteArrayPtr ClientDevice::upload_each(std::span<const Literal> values) {
+RemoteArrayPtr ClientDevice::keep(std::span<const Literal> values) {
   constexpr const char* kWhat = "upload an array";
   const Plugin& plugin = client_.plugin();
   const TensorType& type = values[0].type();

@@ -53,9 +53,6 @@ class ClientDevice final : public Device {
   // The plugin's figures, or else bytes of arrays as this process has counted them; of several those of the
   // first.
   DeviceMemory memory() const override;
-  // Raises DeviceError[device.call], [device.memory].
-  RemoteArrayPtr upload(const Literal& value) override;
-  RemoteArrayPtr upload_each(std::span<const Literal> values) override;
   // Raises DeviceError[device.call], or [device.unsupported], too.
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
                                                const ProgramOptions& options = {}) override;
@@ -63,6 +60,8 @@ class ClientDevice final : public Device {
  private:
   friend class ClientArray;
   friend class ClientProgram;
+  // Raises DeviceError[device.call], [device.memory].
+  RemoteArrayPtr keep(std::span<const Literal> values) override;
   void count(int64_t Counters::*what, int64_t by = 1);
   void count_of(size_t replica, int64_t Counters::*what, int64_t by = 1);
   void count_bytes(int64_t by);

@@ -57,8 +57,8 @@ class ProgramOnDevice final : public Program {
   ProgramOnDevice(Device& device, std::shared_ptr<const DeviceProgram> program, const Graph& graph)
       : device_(device), program_(std::move(program)), needs_(graph) {}
 
-  void run(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
-           const RunContext& context) const override {
+  void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
+            const RunContext& context) const override {
     std::unique_ptr<Uploads> uploads = idle_.take();
     if (!uploads) uploads = std::make_unique<Uploads>(inputs.size());
     needs_.during([&] {
@@ -109,8 +109,8 @@ class ProgramOnDevices final : public Program {
     kept_.resize(arguments_);
   }
 
-  void run(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
-           const RunContext& context) const override {
+  void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
+            const RunContext& context) const override {
     needs_.during([&] {
       std::vector<RemoteArrayPtr> arrays;
       {
@@ -173,7 +173,7 @@ RemoteArrayPtr array_on(const Tensor& tensor, Device& device) {
   return lies_on(tensor, device) ? tensor.node()->remote() : device.upload(tensor.node()->literal());
 }
 
-std::shared_ptr<const Program> DevicePlace::compile(std::span<const PlacedGraph> graphs) const {
+std::shared_ptr<Program> DevicePlace::make(std::span<const PlacedGraph> graphs) const {
   require_equal_arguments(graphs, device->world());
   if (key.replicas) require_equal_updates(*graphs[0].graph);
   const GraphPtr optimized = optimize(graphs[0].graph);

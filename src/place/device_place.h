@@ -5,6 +5,9 @@
 
 namespace espalier {
 
+// What a program gives stays on the device. Replicas are those of several devices, which run one program:
+// compile() raises ShapeError[strategy.values] for graphs of other types. Errors over memory name the largest
+// tensors it needs.
 class DevicePlace final : public Place {
  public:
   // See HostPlace. REQUIRES: the context has a device. It outlives the place.
@@ -12,13 +15,11 @@ class DevicePlace final : public Place {
       : Place({context.device->number, context.rank, context.world, replicas, matmul_precision()},
               context.device),
         context_(context) {}
-  // What a program gives stays on the device. Replicas are those of several devices, which run one program:
-  // compile() raises ShapeError[strategy.values] for graphs of other types. Errors over memory name the
-  // largest tensors it needs.
-  std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const override;
   Tensor value_of(const Tensor& result, size_t replica) const override;
 
  private:
+  std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const override;
+
   const RunContext& context_;
 };
 

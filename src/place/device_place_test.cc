@@ -16,7 +16,6 @@ class OwnedDevice final : public Device {
  public:
   const std::string& name() const override { return device_->name(); }
   DeviceMemory memory() const override { return {}; }
-  RemoteArrayPtr upload(const Literal& value) override { return device_->upload(value); }
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph, const ProgramOptions& options) override {
     ++compiled;
     return device_->compile(graph, options);
@@ -24,6 +23,8 @@ class OwnedDevice final : public Device {
   size_t compiled = 0;
 
  private:
+  RemoteArrayPtr keep(std::span<const Literal> values) override { return device_->upload_each(values); }
+
   const FakeDevicePtr device_ = FakeDevice::create();
 };
 

@@ -18,8 +18,8 @@ class HostProgram final : public Program {
     for (const Alias& pair : pairs) donor_[pair.output] = static_cast<uint32_t>(pair.input);
   }
 
-  void run(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
-           const RunContext& context) const override {
+  void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
+            const RunContext& context) const override {
     std::unique_ptr<Views> views = idle_.take();
     if (!views) views = std::make_unique<Views>();
     views->inputs.clear();
@@ -60,7 +60,7 @@ class HostProgram final : public Program {
 
 }  // namespace
 
-std::shared_ptr<const Program> HostPlace::compile(std::span<const PlacedGraph> graphs) const {
+std::shared_ptr<Program> HostPlace::make(std::span<const PlacedGraph> graphs) const {
   const auto& [graph, pairs] = graphs[0];
   if (key.replicas) require_equal_updates(*graph);
   return std::make_shared<HostProgram>(

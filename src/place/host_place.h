@@ -11,7 +11,9 @@ class HostPlace final : public Place {
   // ValueError[strategy.variable] where the new value of a variable would differ between them.
   explicit HostPlace(int world, bool replicas = false)
       : Place({.world = world, .replicas = replicas}, nullptr) {}
-  std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const override;
+
+ private:
+  std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const override;
 };
 
 }  // namespace espalier

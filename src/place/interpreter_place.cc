@@ -12,8 +12,8 @@ class InterpretedProgram final : public Program {
  public:
   InterpretedProgram(GraphPtr graph, size_t replicas) : graph_(std::move(graph)), replicas_(replicas) {}
 
-  void run(std::span<const Tensor* const> inputs, std::span<const char>, std::span<Tensor> outputs,
-           const RunContext&) const override {
+  void call(std::span<const Tensor* const> inputs, std::span<const char>, std::span<Tensor> outputs,
+            const RunContext&) const override {
     const size_t takes = graph_->inputs().size(), gives = graph_->outputs().size();
     GridValues values(replicas_, {{}});
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -35,7 +35,7 @@ class InterpretedProgram final : public Program {
 
 }  // namespace
 
-std::shared_ptr<const Program> InterpreterPlace::compile(std::span<const PlacedGraph> graphs) const {
+std::shared_ptr<Program> InterpreterPlace::make(std::span<const PlacedGraph> graphs) const {
   require_equal_arguments(graphs, graphs.size());
   require_equal_updates(*graphs[0].graph);
   return std::make_shared<InterpretedProgram>(graphs[0].graph, graphs.size());

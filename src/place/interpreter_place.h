@@ -10,7 +10,9 @@ class InterpreterPlace final : public Place {
  public:
   explicit InterpreterPlace(int replicas)
       : Place({.where = new_place_number(), .world = replicas, .replicas = true}, nullptr) {}
-  std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const override;
+
+ private:
+  std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const override;
 };
 
 }  // namespace espalier

@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/told.h"
 #include "espalier/run_context.h"
 #include "ir/device.h"
 #include "ir/graph.h"
@@ -23,8 +25,17 @@ class Program {
   // array of input i, and the output that is its pair may take its place. An output stays undefined where the
   // donated tensor holds it now, and where another replica gives the same new value. Where it raises, arrays
   // of this host are as they were.
-  virtual void run(std::span<const Tensor* const> inputs, std::span<const char> donated,
-                   std::span<Tensor> outputs, const RunContext& context) const = 0;
+  void run(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
+           const RunContext& context) const {
+    const Told told(context.events, {Activity::Kind::kRun, name_});
+    call(inputs, donated, outputs, context);
+  }
+
+ private:
+  friend class Place;
+  virtual void call(std::span<const Tensor* const> inputs, std::span<const char> donated,
+                    std::span<Tensor> outputs, const RunContext& context) const = 0;
+  std::string name_;  // of its graphs
 };
 
 // A graph to be compiled. Of a pair the input may lie where the output will, if it is donated: their types
@@ -56,12 +67,16 @@ class Place {
 
   // Of one graph, or of one for each replica: graphs of one function, for parts of a batch that may differ in
   // their numbers of rows.
-  virtual std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs) const = 0;
+  std::shared_ptr<const Program> compile(std::span<const PlacedGraph> graphs,
+                                         RunEvents* events = nullptr) const;
   // What a replica has of a result of its own.
   virtual Tensor value_of(const Tensor& result, size_t) const { return result; }
 
  protected:
   Place(const PlaceKey& key, Device* device) : key(key), device(device) {}
+
+ private:
+  virtual std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const = 0;
 };
 
 }  // namespace espalier

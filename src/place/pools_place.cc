@@ -41,8 +41,8 @@ class PoolsPlace::PoolsProgram final : public Program {
     }
   }
 
-  void run(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
-           const RunContext&) const override {
+  void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
+            const RunContext&) const override {
     std::unique_ptr<Run> run = idle_.take();
     if (!run) run = std::make_unique<Run>(parts_.size());
     size_t first_input = 0, first_output = 0;
@@ -154,7 +154,7 @@ PoolsPlace::PoolsPlace(std::vector<const RunContext*> contexts)
       contexts_(std::move(contexts)),
       threads_(contexts_.size()) {}
 
-std::shared_ptr<const Program> PoolsPlace::compile(std::span<const PlacedGraph> graphs) const {
+std::shared_ptr<Program> PoolsPlace::make(std::span<const PlacedGraph> graphs) const {
   return std::make_shared<PoolsProgram>(*this, graphs);
 }
 

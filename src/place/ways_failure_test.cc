@@ -196,6 +196,57 @@ TEST_P(RefusedRuns, AProgramThatWasNotMadeIsMadeByTheNextCall) {
   }
 }
 
+// What has begun ends in whatever way it does.
+class ToldFailures : public Failures {
+ protected:
+  ActivityCounts counts_;
+  const std::unique_ptr<Way> own_ = way_of(GetParam(), &counts_);
+
+  // So many of them, all of which have ended.
+  void expect_ended(Activity::Kind kind, size_t count) const {
+    EXPECT_EQ(counts_.of(kind).begun, static_cast<int64_t>(count));
+    EXPECT_EQ(counts_.of(kind).ended, static_cast<int64_t>(count));
+  }
+};
+ESPALIER_ON_WAYS(ToldFailures, {});
+
+TEST_P(ToldFailures, ARunThatFailsHasItsEnd) {
+  const OnWay fenced(*own_, fenced_by);
+  size_t runs = 0;
+  // Behind the first exchange. A device runs late, and says at once what it refuses.
+  own_->running = [&](size_t device, const Graph&) {
+    const size_t last = own_->kind.processes > 1 ? 1 : 0;
+    if (device == 0 && runs++ == last) throw DeviceError("device.memory", "a test wants it so");
+  };
+  Stumbles::replica = static_cast<int64_t>(replicas - 1);
+  Stumbles::place = own_->devices.empty() ? 1 : -1;
+  EXPECT_NE(rule_of([&] { fenced(rows_for(*own_, kRows, 0)); }), "nothing");
+  Stumbles::place = -1;
+  expect_ended(Activity::Kind::kCompile, own_->kind.processes);
+  expect_ended(Activity::Kind::kRun, own_->kind.processes);
+  for (const auto kind : {Activity::Kind::kExchange, Activity::Kind::kUpload, Activity::Kind::kDownload})
+    EXPECT_EQ(counts_.of(kind).begun, counts_.of(kind).ended) << static_cast<int>(kind);
+}
+
+class ToldRefusals : public ToldFailures {};
+ESPALIER_ON_WAYS(ToldRefusals, {{"host", "it makes any program"}});
+
+TEST_P(ToldRefusals, AProgramThatIsNotMadeHasItsEnd) {
+  // Replicas of one program are refused what would differ between them, and a device refuses what it wants.
+  const OnWay own(*own_, [&](int64_t) {
+    Variable w = stored_variable(1, "w");
+    const auto body = [=](std::span<const Tensor> in) mutable {
+      w.assign_add(reduce_sum(in[0], {0}));
+      return std::vector<Tensor>{in[0]};
+    };
+    return OnProcess{{w}, TracedFunction(body, {})};
+  });
+  own_->compiling = [](size_t, const Graph&) { throw DeviceError("device.compile", "a test wants it so"); };
+  EXPECT_NE(rule_of([&] { own(rows_for(*own_, kRows, 0)); }), "nothing");
+  expect_ended(Activity::Kind::kCompile, own_->kind.processes);
+  expect_ended(Activity::Kind::kRun, 0);
+}
+
 // A new value of the rows of one replica would be another on each.
 class OwnRows : public Failures {};
 ESPALIER_ON_WAYS(OwnRows, {{"host", "its rows are all"}, {"device", "its rows are all"}});

@@ -124,11 +124,13 @@ class Way {
 // Replicas of this process: this CPU, pools of it, a device, or several.
 class WayOfReplicas final : public Way {
  public:
-  explicit WayOfReplicas(const WayKind& kind)
-      : Way(kind), context_({.threads = 1, .device = devices.empty() ? nullptr : devices[0].get()}) {
+  WayOfReplicas(const WayKind& kind, RunEvents* events)
+      : Way(kind),
+        context_({.threads = 1, .device = devices.empty() ? nullptr : devices[0].get(), .events = events}) {
     renew();
   }
   OfReplicas call(const std::vector<OnProcess>& processes, const OfReplicas& arguments) override {
+    const RunScope scope(context_);
     return replicas_->run_each(processes.at(0).function, arguments);
   }
   void renew(bool = false) override {
@@ -151,7 +153,7 @@ class WayOfReplicas final : public Way {
 // Threads that are workers, each with a device.
 class WayOfWorkers final : public Way {
  public:
-  explicit WayOfWorkers(const WayKind& kind) : Way(kind) { renew(); }
+  WayOfWorkers(const WayKind& kind, RunEvents* events) : Way(kind), events_(events) { renew(); }
   OfReplicas call(const std::vector<OnProcess>& processes, const OfReplicas& arguments) override {
     std::vector<std::exception_ptr> failed(workers_.size()), waited(workers_.size());
     OfReplicas out(workers_.size());
@@ -182,8 +184,11 @@ class WayOfWorkers final : public Way {
     for (size_t i = 0; i < kind.processes; ++i) {
       Worker worker;
       worker.communicator = ranks[(i + (turned ? 1 : 0)) % ranks.size()];
-      worker.context = std::make_unique<RunContext>(RunContextOptions{
-          .threads = 1, .device = devices[i].get(), .communicator = worker.communicator.get()});
+      worker.context =
+          std::make_unique<RunContext>(RunContextOptions{.threads = 1,
+                                                         .device = devices[i].get(),
+                                                         .communicator = worker.communicator.get(),
+                                                         .events = events_});
       const RunScope scope(*worker.context);
       worker.replicas = std::make_unique<Replicas>(
           std::vector<Replicas::Seat>{{.communicator = worker.communicator, .threads = 1}}, true,
@@ -198,26 +203,29 @@ class WayOfWorkers final : public Way {
     std::unique_ptr<RunContext> context;
     std::unique_ptr<Replicas> replicas;
   };
+  RunEvents* const events_;
   std::vector<Worker> workers_;
 };
 
 class WayOfInterpreter final : public Way {
  public:
-  explicit WayOfInterpreter(const WayKind& kind) : Way(kind), place_(static_cast<int>(kind.replicas)) {}
+  WayOfInterpreter(const WayKind& kind, RunEvents* events)
+      : Way(kind), context_({.threads = 1, .events = events}), place_(static_cast<int>(kind.replicas)) {}
   OfReplicas call(const std::vector<OnProcess>& processes, const OfReplicas& arguments) override {
     return processes.at(0).function.call_each(arguments, place_, context_);
   }
   void renew(bool = false) override {}
 
  private:
-  const RunContext context_{RunContextOptions{.threads = 1}};
+  const RunContext context_;
   const InterpreterPlace place_;
 };
 
-inline std::unique_ptr<Way> way_of(const WayKind& kind) {
-  if (kind.interpreted) return std::make_unique<WayOfInterpreter>(kind);
-  if (kind.processes > 1) return std::make_unique<WayOfWorkers>(kind);
-  return std::make_unique<WayOfReplicas>(kind);
+// `events`: told of what its calls do.
+inline std::unique_ptr<Way> way_of(const WayKind& kind, RunEvents* events = nullptr) {
+  if (kind.interpreted) return std::make_unique<WayOfInterpreter>(kind, events);
+  if (kind.processes > 1) return std::make_unique<WayOfWorkers>(kind, events);
+  return std::make_unique<WayOfReplicas>(kind, events);
 }
 
 // What a test runs in a way; `make` gives what a process has, by its number.

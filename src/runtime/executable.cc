@@ -96,13 +96,13 @@ void check_overlap(const Executable::Plan& plan, RunState& state, std::span<cons
 // Of a run that failed: until nobody reads or writes its memory. Others have begun them, too, or are told why
 // they cannot.
 void end_collectives(RunState& state, const RunContext& context) {
-  try {
-    for (; state.ended < state.begun; ++state.ended) {
-      const uint64_t ticket = state.tickets[state.ended];
-      if (ticket != RunState::kNoTicket) context.communicator->done(ticket, context.pool);
+  for (; state.ended < state.begun; ++state.ended) {
+    try {
+      end_exchange(context, state.exchanges[state.ended]);
+    } catch (const Error&) {
+      // It says what the run's failure says, or comes of it. It is final, and those behind it raise it at
+      // once.
     }
-  } catch (const Error&) {
-    // It says what the run's failure says, or comes of it. It is final, and nothing is under way behind it.
   }
 }
 
@@ -123,7 +123,7 @@ RunState::RunState(const Executable::Plan& plan, const RunContext& context)
       in(plan.max_operands),
       out(plan.max_operands),
       regions(plan.regions.size()),
-      tickets(plan.collectives) {
+      exchanges(plan.collectives) {
   slots[kArenaSlot] = arena.get();
   slots[kConstantSlot] = plan.constants.get();
   if (plan.exchange_bytes) {

@@ -187,8 +187,6 @@ class FakeDevice final : public Device, public std::enable_shared_from_this<Fake
   const std::string& name() const override { return options_.name; }
   DeviceMemory memory() const override { return {}; }
   size_t replicas() const override { return options_.replicas; }
-  RemoteArrayPtr upload(const Literal& value) override;
-  RemoteArrayPtr upload_each(std::span<const Literal> values) override;
   std::shared_ptr<const DeviceProgram> compile(const Graph& graph,
                                                const ProgramOptions& options = {}) override;
 
@@ -206,6 +204,7 @@ class FakeDevice final : public Device, public std::enable_shared_from_this<Fake
  private:
   friend class FakeArray;
   friend class FakeProgram;
+  RemoteArrayPtr keep(std::span<const Literal> values) override;
   explicit FakeDevice(FakeDeviceOptions options)
       : options_(std::move(options)), random_(options_.seed), thread_([this] { work(); }) {}
 
@@ -256,7 +255,9 @@ class FakeArray final : public RemoteArray {
   // Where nobody may read.
   const void* address() const { return contents_->pages->address(); }
 
-  Literal download(size_t replica) const override {
+ private:
+  friend class FakeProgram;
+  Literal copy_of(size_t replica) const override {
     Buffer bytes = allocate_buffer(type().bytes());
     constexpr unsigned char kNotYet = 0xFF;  // NaN, or -1
     std::memset(bytes.get(), kNotYet, type().bytes());
@@ -277,9 +278,6 @@ class FakeArray final : public RemoteArray {
     if (const std::string text = failure.get(); !text.empty()) throw DeviceError("device.run", text);
     return Literal(type(), std::move(bytes));
   }
-
- private:
-  friend class FakeProgram;
   // REQUIRES: the device's mutex is held.
   void require_kept() const {
     if (donated_)
@@ -369,12 +367,7 @@ class FakeProgram final : public DeviceProgram {
   std::vector<Alias> aliases_;
 };
 
-inline RemoteArrayPtr FakeDevice::upload(const Literal& value) {
-  const std::vector<Literal> values(replicas(), value);
-  return upload_each(values);
-}
-
-inline RemoteArrayPtr FakeDevice::upload_each(std::span<const Literal> values) {
+inline RemoteArrayPtr FakeDevice::keep(std::span<const Literal> values) {
   asked_ = true;
   if (values.size() != replicas())
     throw InternalError(cat(values.size(), " values for ", counted(replicas(), "replica")));

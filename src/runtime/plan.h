@@ -10,6 +10,7 @@
 #include "base/object_pool.h"
 #include "espalier/run_context.h"
 #include "ir/graph.h"
+#include "kernels/exchange.h"
 #include "runtime/executable.h"
 #include "runtime/memory.h"
 
@@ -115,10 +116,8 @@ struct RunState {
   std::vector<void*> out;
   std::vector<std::unique_ptr<RunState>> regions;  // made when first entered
   std::vector<std::pair<const std::byte*, const std::byte*>> spans;
-  // Of collectives that have begun in this run, in their order, and how many have, and have ended.
-  static constexpr uint64_t kNoTicket =
-      ~uint64_t{0};  // of one that had nothing to send, or nobody to send it to
-  std::vector<uint64_t> tickets;
+  // Collectives that have begun in this run, in their order, and how many have, and have ended.
+  std::vector<BegunExchange> exchanges;
   size_t begun = 0, ended = 0;
   Failure failure;  // of a step; such a state is not used again
 };

@@ -89,12 +89,12 @@ struct KernelBlock {
 // Inlined: a plan of small arrays would see a second call a kernel.
 [[gnu::always_inline]] inline void run_kernel_as(void (*run)(const KernelCall&), const KernelBlock& block,
                                                  const Frame& frame, const Epilogue& epilogue,
-                                                 uint64_t* ticket) {
+                                                 BegunExchange* begun) {
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
   run({frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), epilogue,
-       ticket});
+       begun});
 }
 void run_kernel(const void* memory, const Frame& frame) {
   const auto& block = *static_cast<const KernelBlock*>(memory);
@@ -110,16 +110,16 @@ void begin_kernel(const void* memory, const Frame& frame) {
   const auto& block = *static_cast<const SplitBlock*>(memory);
   if (frame.failure->failed()) return;
   RunState& state = *frame.state;
-  uint64_t* const ticket = &state.tickets[state.begun];
-  *ticket = RunState::kNoTicket;
-  run_kernel_as(block.kernel.run, block.kernel, frame, {}, ticket);
+  BegunExchange& begun = state.exchanges[state.begun];
+  begun = {};
+  run_kernel_as(block.kernel.run, block.kernel, frame, {}, &begun);
   if (!frame.failure->failed()) ++state.begun;
 }
 void end_kernel(const void* memory, const Frame& frame) {
   const auto& block = *static_cast<const SplitBlock*>(memory);
   RunState& state = *frame.state;
   if (frame.failure->failed()) return;
-  run_kernel_as(block.end, block.kernel, frame, {}, &state.tickets[state.ended]);
+  run_kernel_as(block.end, block.kernel, frame, {}, &state.exchanges[state.ended]);
   ++state.ended;
 }
 
