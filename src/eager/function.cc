@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <list>
-#include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/hash.h"
@@ -12,13 +10,11 @@
 #include "base/rank_stage.h"
 #include "base/shortest.h"
 #include "eager/bound_call.h"
-#include "eager/traced_graph.h"
-#include "ir/constant.h"
+#include "eager/traces.h"
 #include "ir/device.h"
 #include "ops/composite/call.h"
 #include "place/place_of.h"
 #include "place/shares.h"
-#include "runtime/lowering.h"
 
 namespace espalier {
 namespace {
@@ -54,23 +50,6 @@ struct Plan : TracedPairs {
   }
 };
 
-std::string constant_text(const Graph& graph, const Node& node) {
-  const OpDef* op = node.op;
-  return op == &op_constant ? cat(to_string(node.attributes), " at ", graph.location(node))
-                            : cat(op->name, " ", to_string(node.attributes));
-}
-
-// The first node that differs between two traces of one function.
-std::string first_difference(const Graph& a, const Graph& b) {
-  const size_t n = std::min(a.nodes().size(), b.nodes().size());
-  for (NodeId i = 0; i < n; ++i) {
-    const Node &x = a.node(i), &y = b.node(i);
-    if (x.op == y.op && equal(x.attributes, y.attributes)) continue;
-    return cat("node ", i, " was ", constant_text(a, x), ", is now ", constant_text(b, y));
-  }
-  return cat("the first trace has ", a.nodes().size(), " nodes, the second ", b.nodes().size());
-}
-
 // What one call needs at a time: what it ran last, and its lists.
 struct CallState {
   std::vector<std::shared_ptr<Plan>> plans;  // one a replica
@@ -105,34 +84,18 @@ std::vector<Tensor> call_recorded(const TracedGraph& program, const std::string&
 }  // namespace
 
 struct TracedFunction::Impl {
-  Body body;  // empty where the trace is its owner's
-  Tracer tracer;
-  FunctionOptions options;
-  std::mutex tracing_mutex;  // held while the body runs, which one thread does at a time
-  std::atomic<std::thread::id> tracing;
-  std::optional<Structures> traced;        // of the last trace
+  Impl(Body own, FunctionOptions options)
+      : body(std::move(own)), options(std::move(options)), traces(this->options, body) {}
+  Impl(Tracer tracer, FunctionOptions options)
+      : options(std::move(options)), traces(this->options, std::move(tracer)) {}
+
+  const Body body;  // empty where the trace is its owner's
+  const FunctionOptions options;
+  Traces traces;
   std::mutex mutex;                        // of what follows; nothing takes long behind it
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
   ObjectPool<CallState> calls;
-  size_t traces = 0;
-
-  // While the body runs on this thread, which holds tracing_mutex.
-  struct Inside {
-    explicit Inside(Impl& impl) : impl(impl) { impl.tracing = std::this_thread::get_id(); }
-    ~Inside() { impl.tracing = std::thread::id(); }
-    Impl& impl;
-  };
-  void require_outside() const {
-    if (tracing != std::this_thread::get_id()) return;
-    throw StateError("function.recursion",
-                     cat("\"", options.name, "\" was queried from inside its own trace"));
-  }
-
-  // After `after`, or all rewrites.
-  TracedGraph traced_graph(std::span<const TensorType> types, bool again, const std::string& after = "") {
-    const Inside inside(*this);
-    return tracer(types, again, after);
-  }
+  size_t traced = 0;  // to make a plan
 
   // Gives `call` the program of its plans for a place.
   void find_program(CallState& call, const Place& place, const RunContext& context) {
@@ -158,15 +121,13 @@ struct TracedFunction::Impl {
     call.key = place.key;
   }
 
-  bool traced_before(const RunContext& context) const { return traced && traced->hold(context); }
-
   std::shared_ptr<Plan> trace(std::span<const Tensor> arguments, const RunContext& context) {
     std::vector<TensorType> signature;
     for (const Tensor& argument : arguments) signature.push_back(argument.type());
-    auto plan = std::make_shared<Plan>(traced_graph(signature, traced_before(context)), options.donate);
+    auto plan = std::make_shared<Plan>(traces.trace(signature, traces.are_known(context)), options.donate);
     plan->context = trace_context();
     plan->signature = std::move(signature);
-    traced = plan->structures = plan->program.structures;
+    traces.last = plan->structures = plan->program.structures;
     return plan;
   }
 
@@ -186,7 +147,7 @@ struct TracedFunction::Impl {
 
   // One that is new, or not checked yet.
   Found traced_plan(std::span<const Tensor> arguments, const RunContext& context) {
-    const std::lock_guard one(tracing_mutex);
+    const std::lock_guard one(traces.mutex);
     // Another thread may have traced it meanwhile.
     Found out = known_plan(arguments, context);
     if (!out.plan) {
@@ -194,7 +155,7 @@ struct TracedFunction::Impl {
       const std::lock_guard lock(mutex);
       out.plan->checked = out.checked;
       plans.push_front(out.plan);
-      ++traces;
+      ++traced;
       if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
     } else if (!out.checked) {
       const auto again = trace(arguments, context);
@@ -276,28 +237,10 @@ struct TracedFunction::Impl {
   }
 };
 
-TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::make_shared<Impl>()) {
-  impl_->options = std::move(options);
-  impl_->body = std::move(body);
-  impl_->tracer = [impl = impl_.get()](std::span<const TensorType> types, bool again,
-                                       const std::string& after) {
-    std::vector<NamedType> arguments;
-    for (const TensorType& type : types) arguments.push_back({cat("arg", arguments.size()), type});
-    TracedGraph program =
-        trace_graph(impl->options.name, again, arguments, [impl](std::span<const Tensor> inputs) {
-          NamedTensors results;
-          for (Tensor& result : impl->body(inputs))
-            results.push_back({cat("result", results.size()), std::move(result)});
-          return results;
-        });
-    return rewrite(std::move(program), impl->options.rewrites, again, after);
-  };
-}
-
-TracedFunction::TracedFunction(Tracer tracer, FunctionOptions options) : impl_(std::make_shared<Impl>()) {
-  impl_->options = std::move(options);
-  impl_->tracer = std::move(tracer);
-}
+TracedFunction::TracedFunction(Body body, FunctionOptions options)
+    : impl_(std::make_shared<Impl>(std::move(body), std::move(options))) {}
+TracedFunction::TracedFunction(Tracer tracer, FunctionOptions options)
+    : impl_(std::make_shared<Impl>(std::move(tracer), std::move(options))) {}
 
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
   const RunContext& context = RunContext::current();
@@ -324,38 +267,21 @@ std::vector<std::vector<Tensor>> TracedFunction::call_each(std::span<const std::
 }
 
 void TracedFunction::between_traces(const std::function<void()>& body) const {
-  impl_->require_outside();
-  const std::lock_guard one(impl_->tracing_mutex);
-  const Impl::Inside inside(*impl_);
-  body();
+  impl_->traces.require_outside();
+  const std::lock_guard one(impl_->traces.mutex);
+  impl_->traces.between(body);
 }
 
 size_t TracedFunction::traces() const {
-  impl_->require_outside();
+  impl_->traces.require_outside();
   const std::lock_guard lock(impl_->mutex);
-  return impl_->traces;
+  return impl_->traced;
 }
 
 std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> arguments,
                                                    const std::string& after) const {
-  impl_->require_outside();
-  std::vector<std::string> names{kTraced};
-  for (const auto& each : impl_->options.rewrites) names.push_back(each->name);
-  const size_t rewrites = names.size();
-  for (std::string& name : passes_and_lowerings()) names.push_back(std::move(name));
-  const auto at = after.empty() ? names.begin() + static_cast<std::ptrdiff_t>(rewrites) - 1
-                                : std::ranges::find(names, after);
-  if (at == names.end()) throw_unknown("function.after", "rewrite or pass", after, names);
-  std::vector<TensorType> types;
-  for (const Tensor& argument : arguments) types.push_back(argument.type());
-  std::unique_lock one(impl_->tracing_mutex);
-  const auto number = static_cast<size_t>(at - names.begin());
-  const bool again = impl_->traced_before(RunContext::current());
-  const TracedGraph program = impl_->traced_graph(types, again, number < rewrites ? *at : "");
-  // A part of the way makes not all variables.
-  if (number + 1 >= rewrites) impl_->traced = program.structures;
-  one.unlock();
-  return number < rewrites ? program.graph : graph_after(program.graph, *at);
+  impl_->traces.require_outside();
+  return impl_->traces.graph(arguments, after, RunContext::current());
 }
 
 }  // namespace espalier
