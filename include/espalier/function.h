@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -19,7 +20,11 @@ struct TracedGraph;
 
 struct FunctionOptions {
   std::string name = "function";
-  size_t max_plans = 8;        // least recently used plans are dropped beyond this; at least one is kept
+  // Least recently used plans are dropped beyond this; at least one is kept. Left out: eight are kept, and on
+  // a CPU more, until all hold more than max_plan_bytes together: about what their graphs, steps and
+  // constants take, and the intermediate values of a run of each. What a plan takes on a device nobody knows.
+  std::optional<size_t> max_plans = {};
+  size_t max_plan_bytes = size_t{256} << 20;
   bool check_captures = true;  // trace again on the second call and compare (always in checked builds)
   // Arguments, by their numbers, that a call may overwrite: each gives its memory to the first result of its
   // type that has none yet, as a cache that comes back with a row more. Who reads the tensor afterwards hears

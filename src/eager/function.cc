@@ -12,6 +12,7 @@
 #include "eager/bound_call.h"
 #include "eager/traces.h"
 #include "ir/device.h"
+#include "ir/graph_bytes.h"
 #include "ops/composite/call.h"
 #include "place/place_of.h"
 #include "place/shares.h"
@@ -23,6 +24,7 @@ namespace {
 // may take minutes, and calls of other programs do not wait for it.
 struct Plan : TracedPairs {
   using TracedPairs::TracedPairs;  // before passes
+  const size_t traced_bytes = graph_bytes(*program.graph);
   std::vector<TensorType> signature;
   Structures structures;
   uint64_t context = 0;
@@ -31,6 +33,7 @@ struct Plan : TracedPairs {
     PlaceKey key;
     std::vector<std::weak_ptr<const Plan>> others;  // of the replicas behind the first
     std::unique_ptr<MadeOnce<Program>> program = std::make_unique<MadeOnce<Program>>();
+    std::optional<size_t> bytes = 0;  // Program::bytes(), once it is made
 
     bool is_of(const Place& place, std::span<const std::shared_ptr<Plan>> plans) const {
       const auto is = [](const std::weak_ptr<const Plan>& known, const std::shared_ptr<Plan>& plan) {
@@ -43,10 +46,21 @@ struct Plan : TracedPairs {
   std::list<Compiled> compiled;  // for the places that have called it
   bool checked = false;          // that the function captures nothing that changes
 
+  // Of the graph and all programs; nothing where nobody knows of one.
+  std::optional<size_t> bytes() const {
+    size_t out = traced_bytes;
+    for (const Compiled& each : compiled) {
+      if (!each.bytes) return std::nullopt;
+      out += *each.bytes;
+    }
+    return out;
+  }
+
   bool takes(std::span<const Tensor> arguments, const RunContext& run) const {
-    return structures.hold(run) && context == trace_context() &&
-           std::ranges::equal(signature, arguments,
-                              [](const TensorType& type, const Tensor& x) { return type == x.type(); });
+    // Of many plans all but one are told by their shapes.
+    return std::ranges::equal(signature, arguments,
+                              [](const TensorType& type, const Tensor& x) { return type == x.type(); }) &&
+           context == trace_context() && structures.hold(run);
   }
 };
 
@@ -102,6 +116,7 @@ struct TracedFunction::Impl {
     if (call.program && call.key == place.key) return;
     const RankStage::During tracing(Stage::kTrace);
     const std::vector<std::shared_ptr<Plan>>& plans = call.plans;
+    std::vector<PlacedGraph> graphs;
     MadeOnce<Program>* made = nullptr;
     {
       const std::lock_guard lock(mutex);
@@ -114,11 +129,33 @@ struct TracedFunction::Impl {
       made = it->program.get();
     }
     call.program = made->get([&] {
-      std::vector<PlacedGraph> graphs;
       for (const auto& plan : plans) graphs.push_back({plan->program.graph, plan->pairs});
       return place.compile(graphs, context.events);
     });
     call.key = place.key;
+    if (graphs.empty()) return;
+    // This call has made it.
+    const std::lock_guard lock(mutex);
+    const auto is = [&](const Plan::Compiled& known) { return known.program.get() == made; };
+    std::ranges::find_if(plans[0]->compiled, is)->bytes = call.program->bytes();
+    drop_plans();
+  }
+
+  // Behind the lock: those that nobody will use, and of others those that were used longest ago, beyond what
+  // the options say.
+  void drop_plans() {
+    std::erase_if(plans, [](const std::shared_ptr<Plan>& plan) { return plan->structures.are_gone(); });
+    constexpr size_t kAnyway = 8;  // as many as a run of fit needs: whole and last batch, parts of replicas
+    size_t kept = 0, bytes = 0;
+    bool known = true;
+    const auto first = std::ranges::find_if(plans, [&](const std::shared_ptr<Plan>& plan) {
+      if (options.max_plans) return kept++ >= std::max<size_t>(*options.max_plans, 1);
+      const std::optional<size_t> own = plan->bytes();
+      known = known && own;
+      bytes += own.value_or(0);
+      return kept++ >= kAnyway && (!known || bytes > options.max_plan_bytes);
+    });
+    plans.erase(first, plans.end());
   }
 
   std::shared_ptr<Plan> trace(std::span<const Tensor> arguments, const RunContext& context) {
@@ -156,7 +193,7 @@ struct TracedFunction::Impl {
       out.plan->checked = out.checked;
       plans.push_front(out.plan);
       ++traced;
-      if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
+      drop_plans();
     } else if (!out.checked) {
       const auto again = trace(arguments, context);
       const Graph &before = *out.plan->program.graph, &now = *again->program.graph;

@@ -14,9 +14,12 @@ namespace espalier {
 namespace {
 
 constexpr const char* kMixes = "a variable on the device meets rows that lie here (device.mix)";
+constexpr const char* kEight = "eight plans are kept there";
 constexpr NotOnDevice kNotThere[] = {
     {"ControlState.AScanStacksAndCarries", kMixes},
     {"ControlState.ATracedFunctionJoinsTheRegionAroundIt", kMixes},
+    {"FunctionPlans.OfManySizesInTurnAreMadeOnce", kEight},
+    {"FunctionPlans.ThoseOfLargeValuesAreFewer", kEight},
 };
 [[maybe_unused]] const bool on_fake_device = run_on_fake_device(kNotThere);
 

@@ -57,11 +57,13 @@ class Structures {
   }
   const Structure::Changed& changed() const { return changed_.front(); }
   // Whether a trace in this context would find the same.
-  bool hold(const RunContext& context) const {
+  bool hold(const RunContext& context) const { return !are_gone() && (!context_ || context_ == context.id); }
+  // Whether they hold in no context, ever.
+  bool are_gone() const {
     for (const Structure::Changed& changed : changed_) {
-      if (changed->load(std::memory_order_relaxed)) return false;
+      if (changed->load(std::memory_order_relaxed)) return true;
     }
-    return !context_ || context_ == context.id;
+    return false;
   }
 
  private:

@@ -42,6 +42,8 @@ class HostProgram final : public Program {
     idle_.give(std::move(views));
   }
 
+  std::optional<size_t> bytes() const override { return executable_->bytes(); }
+
  private:
   struct Views {
     std::vector<ArrayView> inputs;

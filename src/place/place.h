@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,10 @@ class Program {
     const Told told(context.events, {Activity::Kind::kRun, name_});
     call(inputs, donated, outputs, context);
   }
+
+  // About how many bytes it holds here, on this host: whoever keeps programs keeps so many of them. Nothing:
+  // it lies elsewhere, and nobody knows.
+  virtual std::optional<size_t> bytes() const { return std::nullopt; }
 
  private:
   friend class Place;

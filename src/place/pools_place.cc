@@ -79,6 +79,12 @@ class PoolsPlace::PoolsProgram final : public Program {
     idle_.give(std::move(run));
   }
 
+  std::optional<size_t> bytes() const override {
+    size_t out = 0;
+    for (const Part& part : parts_) out += part.executable->bytes();
+    return out;
+  }
+
  private:
   // What a replica gives.
   struct Output {

@@ -59,6 +59,7 @@ ConstantLayout lay_out_constants(const Graph& graph, std::span<const ValueId> co
       if (added && bytes >= kLargeConstant) {
         it->second = {kFirstFixedSlot + static_cast<uint32_t>(out.large.size()), 0};
         out.large.push_back(literal.buffer());
+        out.large_bytes += bytes;
       } else if (added) {
         it->second = {kConstantSlot, reserve(bytes)};
         dense.emplace_back(&literal, it->second.offset);

@@ -10,7 +10,7 @@ namespace espalier {
 
 struct ConstantLayout {
   Buffer small;  // of kConstantSlot: all that are laid out together
-  uint64_t small_bytes = 0;
+  uint64_t small_bytes = 0, large_bytes = 0;
   std::vector<Buffer> large;  // of the slots from kFirstFixedSlot on
   std::unordered_map<ValueId, Ref> places;
 

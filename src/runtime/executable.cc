@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/float_environment.h"
+#include "ir/graph_bytes.h"
 #include "ops/collective.h"
 #include "runtime/plan.h"
 #include "runtime/profile.h"
@@ -113,6 +114,14 @@ Executable::~Executable() = default;
 const Graph& Executable::graph() const { return *plan_->graph; }
 size_t Executable::arena_bytes() const { return plan_->arena_bytes; }
 size_t Executable::step_count() const { return plan_->steps.size(); }
+
+size_t Executable::bytes() const {
+  const Plan& plan = *plan_;
+  size_t out = graph_bytes(*plan.graph) + plan.blocks.bytes() + plan.steps.size() * sizeof(Step) +
+               plan.arena_bytes + plan.exchange_bytes + plan.constant_bytes + plan.large_constant_bytes;
+  for (const auto& region : plan.regions) out += region->bytes();
+  return out;
+}
 
 RunState::RunState(const Executable::Plan& plan, const RunContext& context)
     : arena(allocate_buffer(plan.arena_bytes)),

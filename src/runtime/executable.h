@@ -35,6 +35,10 @@ class Executable {
   // Bytes of intermediate values of one run (without those of regions).
   size_t arena_bytes() const;
   size_t step_count() const;
+  // About how many bytes of memory it holds, with its regions: its graph and steps, all constants, of whom
+  // others may hold some, too, and the intermediate values of one run, which are kept for the next. Runs that
+  // meet have as many each, and what kernels keep is not counted.
+  size_t bytes() const;
   // The arena byte ranges of the plan's values; empty unless compiled with `check`.
   const Plan& plan() const { return *plan_; }
 

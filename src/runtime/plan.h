@@ -51,6 +51,7 @@ class Blocks {
     static_assert(std::is_trivially_destructible_v<T>);
     return new (take(sizeof(T) * count)) T[count];
   }
+  size_t bytes() const { return bytes_; }
 
  private:
   static constexpr size_t kChunk = size_t{1} << 16;
@@ -58,6 +59,7 @@ class Blocks {
     bytes = (bytes + 15) / 16 * 16;
     if (bytes > left_) {
       left_ = bytes > kChunk ? bytes : kChunk;
+      bytes_ += left_;
       chunks_.push_back(std::make_unique<std::byte[]>(left_));
       next_ = chunks_.back().get();
     }
@@ -68,7 +70,7 @@ class Blocks {
   }
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::byte* next_ = nullptr;
-  size_t left_ = 0;
+  size_t left_ = 0, bytes_ = 0;
 };
 
 // Slots: the arena, the small constants, memory that other ranks reach, then large constants, inputs,
@@ -92,7 +94,7 @@ struct Executable::Plan {
   Buffer constants;
   std::vector<Buffer> large_constants;
   uint32_t first_input = 0, first_output = 0, slot_count = 0;
-  uint64_t arena_bytes = 0, exchange_bytes = 0, constant_bytes = 0;
+  uint64_t arena_bytes = 0, exchange_bytes = 0, constant_bytes = 0, large_constant_bytes = 0;
   bool exchanges = false;   // it has such bytes, or a region has
   size_t max_operands = 0;  // of one step
   // Input i may lie exactly where output donated_to[i] lies; kNone: nowhere near any output.

@@ -90,6 +90,7 @@ class Planner {
     plan_->exchange_bytes = exchange_.bytes;
     plan_->constants = constants_.small;
     plan_->constant_bytes = constants_.small_bytes;
+    plan_->large_constant_bytes = constants_.large_bytes;
     plan_->large_constants = constants_.large;
     plan_->donated_to = donations_.output_of;
     plan_->first_input = placement_.first_input();

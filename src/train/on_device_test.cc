@@ -30,6 +30,7 @@ constexpr NotOnDevice kNotOnDevice[] = {
     {"LogicalShards.RefuseStatisticsOfAllRows", kReplicas},
     {"Observations.PartsOfABatchAddUpToTheWholeForEveryMetric", kMixes},
     {"Observations.PartsOfABatchMakeItsMovingAverages", kMixes},
+    {"PredictPlans.OneToThirtyTwoRowsInTurnAreTracedOnce", kPads},
     {"RowsCounted.StepsAndSumsOverReplicasAreRight", kFills},
     {"ShardBatches.LogicalShardsAreThoseOfTheDataInBits", kReplicas},
     {"ShardWorkersSlow.TrainOnWhatNoneOfThemHoldsOverAKillAndFewerWorkers", kReplicas},
