@@ -1,7 +1,6 @@
 #include "dist/replicas.h"
 
 #include <algorithm>
-#include <bit>
 #include <exception>
 #include <numeric>
 #include <utility>
@@ -90,8 +89,7 @@ std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank, int
   }
   const auto [first, last] = shares_.rows_of(batch.count(), rank);
   std::vector<Tensor> out = rows_between(batch.rows, first, last);
-  if (contexts_[0]->device && last - first < rows_each(batch))
-    out = with_rows_of_no_weight(out, rows_each(batch));
+  if (rows().adds && last - first < rows_each(batch)) out = with_rows_of_no_weight(out, rows_each(batch));
   out.push_back(Tensor::of<int64_t>({first, most_weight}));
   return out;
 }
@@ -101,7 +99,7 @@ int64_t Replicas::rows_each(const BatchRows& batch) const {
 }
 
 bool Replicas::adds_rows(const BatchRows& batch) const {
-  return contexts_[0]->device && batch.of_shards.empty() && rows_each(batch) * mesh_.world != batch.count();
+  return rows().adds && batch.of_shards.empty() && rows_each(batch) * mesh_.world != batch.count();
 }
 
 std::vector<Tensor> Replicas::arguments(const BatchRows& batch) const {
@@ -135,20 +133,20 @@ std::vector<std::vector<Tensor>> Replicas::run_rows(const TracedFunction& functi
                                                     std::span<const Tensor> rows) const {
   const int64_t count = rows[0].size(0);
   if (count < mesh_.world) return {function.call(rows)};
-  // Fewer numbers of rows are fewer programs to compile.
-  const int64_t padded =
-      several_ ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows_each(rows)))) : 0;
+  const RowsPolicy policy = this->rows();
+  // How many each gets; 0: those that it has.
+  const int64_t equal = policy.equal_parts ? policy.to_predict(rows_each(rows)) : 0;
   std::vector<std::vector<Tensor>> each;
   for (int i = 0; i < mesh_.count; ++i) {
     const auto [first, last] = shares_.rows_of(count, mesh_.first + i);
     each.push_back(rows_between(rows, first, last));
-    if (several_) each.back() = with_row_repeated(each.back(), last - first - 1, padded);
+    if (equal) each.back() = with_row_repeated(each.back(), last - first - 1, equal);
   }
   std::vector<std::vector<Tensor>> own = run_each(function, each), out(static_cast<size_t>(mesh_.world));
-  for (int i = 0; several_ && i < mesh_.count; ++i) {
+  for (int i = 0; equal && i < mesh_.count; ++i) {
     const auto [first, last] = shares_.rows_of(count, mesh_.first + i);
     for (Tensor& result : own[static_cast<size_t>(i)])
-      if (result.rank() > 0 && result.size(0) == padded)
+      if (result.rank() > 0 && result.size(0) == equal)
         result = rows_between({&result, 1}, 0, last - first)[0];
   }
   for (size_t k = 0; k < own[0].size(); ++k) {

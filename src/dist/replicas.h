@@ -61,7 +61,9 @@ class Replicas {
   std::vector<Tensor> padded(const BatchRows& batch) const;
   // The arguments of the first replica here.
   std::vector<Tensor> arguments(const BatchRows& batch) const;
-  // Replicas of one device run on equally many rows: whether some get rows of weight 0 behind theirs.
+  // How many rows their place wants each to have.
+  RowsPolicy rows() const { return place().rows(); }
+  // Those of devices run on equally many rows: whether some get rows of weight 0 behind theirs.
   bool adds_rows(const BatchRows& batch) const;
   // Runs a step on its replicas; gives the results of the first, which are those of all.
   std::vector<Tensor> run(const TracedFunction& program, const BatchRows& batch) const;
@@ -78,7 +80,7 @@ class Replicas {
 
  private:
   std::vector<Tensor> arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const;
-  // Of one device.
+  // Where the place adds rows.
   int64_t rows_each(const BatchRows& batch) const;
   // In which functions are traced for them.
   const RunContext& tracing() const;

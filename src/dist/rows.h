@@ -15,7 +15,7 @@ struct BatchRows {
   BatchRows(std::span<const Tensor> all, std::span<const int64_t> shards = {})
       : rows(all), of_shards(shards) {}
   BatchRows(const std::vector<Tensor>& all) : rows(all) {}
-  // How many rows there are of the batch, on all workers, but for those that replicas of one device add.
+  // How many rows there are of the batch, on all workers, but for those that a place adds (RowsPolicy).
   int64_t count() const {
     return of_shards.empty() ? rows.back().size(0)
                              : std::accumulate(of_shards.begin(), of_shards.end(), int64_t{0});
@@ -27,8 +27,7 @@ struct BatchRows {
   // How many each shard of the data gave, where each worker has rows of its own: then `rows` are those of
   // owned_shards(), shard by shard, and of a worker without any one of weight 0. Empty: all workers have all.
   std::span<const int64_t> of_shards;
-  // How many rows the replicas of one device run on together, at least: programs for other numbers take
-  // seconds to compile.
+  // How many rows the program is to have, on all replicas together, at least: RowsPolicy::to_train().
   int64_t at_least = 0;
 };
 

@@ -16,6 +16,7 @@ class DevicePlace final : public Place {
               context.device),
         context_(context) {}
   Tensor value_of(const Tensor& result, size_t replica) const override;
+  RowsPolicy rows() const override { return {.adds = true, .equal_parts = device->world() > 1}; }
 
  private:
   std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const override;

@@ -2,6 +2,9 @@
 // and a program has one call.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,6 +62,22 @@ struct PlaceKey {
   bool operator==(const PlaceKey&) const = default;
 };
 
+// How many rows a place wants its programs to have.
+struct RowsPolicy {
+  // Whether a program for another number of rows costs more than rows that nobody needs: a compilation for a
+  // device takes seconds, a plan of this CPU less than the rows would.
+  bool adds = false;
+  // Whether one program runs on the parts of all replicas, which have equally many rows then.
+  bool equal_parts = false;
+
+  // Where so many are given, and steps before had `most`, or fewer.
+  int64_t to_train(int64_t rows, int64_t most) const { return adds ? std::max(rows, most) : rows; }
+  // Of numbers up to n there are log2(n) programs.
+  int64_t to_predict(int64_t rows) const {
+    return adds ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))) : rows;
+  }
+};
+
 class Place {
  public:
   Place(const Place&) = delete;
@@ -76,6 +95,7 @@ class Place {
                                          RunEvents* events = nullptr) const;
   // What a replica has of a result of its own.
   virtual Tensor value_of(const Tensor& result, size_t) const { return result; }
+  virtual RowsPolicy rows() const { return {}; }
 
  protected:
   Place(const PlaceKey& key, Device* device) : key(key), device(device) {}

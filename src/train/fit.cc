@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <bit>
 
 #include "dist/rows.h"
 #include "espalier/run_context.h"
-#include "ir/device.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "place/place_of.h"
 #include "text/text.h"
 #include "train/assignments.h"
 #include "train/counted_rows.h"
@@ -66,7 +65,7 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
     return out.add(rows, on_host(Running::apply(where_variables_are(x))));
   }
   const std::shared_ptr<const Replicas> replicas = sharers(rows);
-  if (!replicas) return out.add(rows, RunContext::current().device ? predict_there(x) : forward.call(x));
+  if (!replicas) return out.add(rows, predict_alone(x));
   const std::vector<Tensors> of_ranks = replicas->run_rows(forward, x);
   for (int rank = 0; rank < replicas->mesh().world; ++rank) {
     const auto [first, last] = replicas->shares().rows_of(rows, rank);
@@ -84,13 +83,11 @@ std::optional<bool> Model::Shared::meet(std::span<const Tensor> x) {
   return rows_interact;
 }
 
-// Batches of fewer sizes are fewer programs to compile, each of which takes seconds there. What the model
-// refuses, it refuses of the rows that were given.
-Tensors Model::Shared::predict_there(std::span<const Tensor> x) {
-  const int64_t rows = x[0].size(0);
-  const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
-  if (padded == rows || meet(x) != false) return on_host(forward.call(x));
-  Tensors out = on_host(forward.call(with_row_repeated(x, rows - 1, padded)));
+// What the model refuses, it refuses of the rows that were given.
+Tensors Model::Shared::predict_alone(std::span<const Tensor> x) {
+  const int64_t rows = x[0].size(0), wanted = PlaceOf(RunContext::current())->rows().to_predict(rows);
+  if (wanted == rows || meet(x) != false) return on_host(forward.call(x));
+  Tensors out = on_host(forward.call(with_row_repeated(x, rows - 1, wanted)));
   for (Tensor& output : out) output = rows_between({&output, 1}, 0, rows)[0];
   return out;
 }

@@ -1,5 +1,7 @@
 #include "train/step.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/run_context.h"
@@ -7,6 +9,7 @@
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
+#include "place/place_of.h"
 #include "train/assignments.h"
 #include "train/counted_rows.h"
 #include "train/finite_sum.h"
@@ -69,23 +72,6 @@ bool TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
   return is_finite;
 }
 
-// A program for another number of rows takes seconds to compile, so the last batch of an epoch is as large as
-// the others. Layers whose rows interact get a program of their own instead, without rows that are not there.
-std::vector<Tensor> TrainStep::padded(const BatchRows& batch) const {
-  if (pads_) return traced_->padded(batch);
-  if (!RunContext::current().device || options_.eager || !batch.of_shards.empty()) return {};
-  const int64_t rows = batch.rows.back().size(0);
-  if (rows >= most_rows_) {
-    most_rows_ = rows;
-    return {};
-  }
-  // What a loaded program makes of its rows nobody knows.
-  Model& model = *Running::model();
-  if (rows == 0 || model.rows_are_coupled() || dynamic_cast<const LoadedModel*>(&model)) return {};
-  if (meet(batch) != false) return {};
-  return with_rows_of_no_weight(batch.rows, most_rows_);
-}
-
 // Not every layer says it.
 std::optional<bool> TrainStep::meet(const BatchRows& batch) const {
   const auto x = batch.rows.first(batch.rows.size() - options_.labels - 1);
@@ -93,11 +79,26 @@ std::optional<bool> TrainStep::meet(const BatchRows& batch) const {
   return rows_interact_;
 }
 
-// One program on equally many rows, or none: others would be of weight 0, and count where rows interact.
+// Replicas need rows to be equally many, so they may be added unless they are known to count; else only where
+// they are known not to.
+bool TrainStep::may_add(const BatchRows& batch) const {
+  if (pads_) return meet(batch) != true;
+  // What a loaded program makes of its rows nobody knows.
+  Model& model = *Running::model();
+  return batch.count() > 0 && !model.rows_are_coupled() && !dynamic_cast<const LoadedModel*>(&model) &&
+         meet(batch) == false;
+}
+
+// Rows behind the last would be of weight 0, and count where rows interact: then there are none.
 void TrainStep::fill_up(BatchRows& rows, const BatchRows& given) const {
-  rows.at_least = most_rows_ = std::max(most_rows_, rows.count());
-  const auto adds = [&] { return given.count() < rows.count() || traced_->adds_rows(rows); };
-  if (!RunContext::current().device || !adds() || meet(given) != true) return;
+  const RowsPolicy policy = PlaceOf(RunContext::current())->rows();
+  if (!policy.adds || options_.eager || !rows.of_shards.empty()) return;
+  most_rows_ = std::max(most_rows_, rows.count());
+  rows.at_least = policy.to_train(rows.count(), most_rows_);
+  const auto adds = [&] {
+    return given.count() < rows.count() || (pads_ ? traced_->adds_rows(rows) : rows.at_least > rows.count());
+  };
+  if (!adds() || may_add(given)) return;
   rows.at_least = 0;
   if (adds())
     throw UnsupportedError(
@@ -112,7 +113,7 @@ void TrainStep::fill_up(BatchRows& rows, const BatchRows& given) const {
 
 void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) const {
   std::span<const Tensor> arguments = batch.rows;
-  const std::vector<Tensor> padded = this->padded(batch);
+  const std::vector<Tensor> padded = traced_->padded(batch);
   if (!padded.empty()) arguments = padded;
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
@@ -122,7 +123,12 @@ void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
   BatchRows rows(arguments, batch.of_shards);
   // A look at all layers.
   const bool coupled = (pads_ || counted) && Running::model()->rows_are_coupled();
-  if (pads_ && !coupled) fill_up(rows, batch);
+  if (!coupled) fill_up(rows, batch);
+  std::vector<Tensor> filled;
+  if (!pads_ && rows.at_least > rows.count()) {
+    filled = with_rows_of_no_weight(arguments, rows.at_least);
+    rows = BatchRows(filled);
+  }
   const SomeRowsCount mode(coupled && (counted || traced_->adds_rows(rows)));
   if (options_.eager ? run_eagerly(where_variables_are(arguments)) : run_traced(rows)) return;
   const EagerTransaction undone;
@@ -135,7 +141,7 @@ void TrainStep::call(const BatchRows& batch, std::span<const int64_t> numbers) c
 void TrainStep::make_variables(const BatchRows& batch) const {
   if (!options_.eager) {
     // A replica without rows would make a model of none.
-    const std::vector<Tensor> padded = pads_ ? traced_->padded(batch) : std::vector<Tensor>();
+    const std::vector<Tensor> padded = traced_->padded(batch);
     traced_->make_variables(padded.empty() ? batch : BatchRows(padded, batch.of_shards));
     return;
   }

@@ -86,11 +86,12 @@ class TrainStep {
   std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments, const std::string& after) const;
 
  private:
-  // Rows to be where a device's program is compiled for as many; undefined lists: those that are given.
-  std::vector<Tensor> padded(const BatchRows& batch) const;
   // rows_interact().
   std::optional<bool> meet(const BatchRows& batch) const;
-  // Of replicas: how many rows there are to be for one program. Raises UnsupportedError[device.rows].
+  // Whether there may be rows of weight 0 behind those of a batch.
+  bool may_add(const BatchRows& batch) const;
+  // Says how many rows there are to be at least, as the place wants them. Raises
+  // UnsupportedError[device.rows].
   void fill_up(BatchRows& rows, const BatchRows& given) const;
   // Whether its numbers are finite, if it checks.
   bool run_eagerly(std::span<const Tensor> arguments) const;
@@ -99,7 +100,7 @@ class TrainStep {
   std::unique_ptr<StepProgram> traced_;
   Options options_;
   bool pads_;
-  // On a device: of a batch so far, and whether rows of the model meet, once that was asked.
+  // Where the place adds rows: of a batch so far, and whether rows of the model meet, once that was asked.
   mutable int64_t most_rows_ = 0;
   mutable std::optional<bool> rows_interact_;
 };
@@ -254,8 +255,8 @@ struct Model::Shared {
   // Adds what the model gives for a batch: its code by eager calls when it is compiled so, else traced, on
   // the replicas of its strategy.
   void predict(std::span<const Tensor> x, PredictedRows& out);
-  // The same on the context's device; what it gives lies here.
-  Tensors predict_there(std::span<const Tensor> x);
+  // The same by a program for as many rows as the context's place wants; what it gives lies here.
+  Tensors predict_alone(std::span<const Tensor> x);
   // Whether its rows interact: the first thread that needs it finds it out, others wait for that.
   std::optional<bool> meet(std::span<const Tensor> x);
   // Who have a part each of so many rows that are predicted; null: nobody but this one.

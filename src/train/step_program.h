@@ -23,9 +23,9 @@ class StepProgram {
   // Which of so many rows of a batch that all workers have this process works on: from the first to behind
   // the last.
   virtual std::pair<int64_t, int64_t> own_rows(int64_t count) const { return {0, count}; }
-  // Whether a run may need more rows than there are: then those that padded() gives, with rows of weight 0
-  // behind them, or none where these do.
+  // Whether a run gives replicas as many rows each as it needs; else what is to be added stands in the batch.
   virtual bool pads() const { return false; }
+  // Where there are fewer rows than replicas: those, with rows of weight 0 behind them.
   virtual std::vector<Tensor> padded(const BatchRows&) const { return {}; }
   // Whether replicas get rows of weight 0 behind theirs even then.
   virtual bool adds_rows(const BatchRows&) const { return false; }
