@@ -17,6 +17,10 @@ class DevicePlace final : public Place {
         context_(context) {}
   Tensor value_of(const Tensor& result, size_t replica) const override;
   RowsPolicy rows() const override { return {.adds = true, .equal_parts = device->world() > 1}; }
+  ReadsPolicy reads() const override { return {.at_once = false}; }
+  std::vector<std::string> take_notes() const override {
+    return device->has_notes() ? device->take_notes() : std::vector<std::string>();
+  }
 
  private:
   std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const override;

@@ -78,6 +78,19 @@ struct RowsPolicy {
   }
 };
 
+// What of values that change with every step of a run can be read without a wait.
+struct ReadsPolicy {
+  // Whether those of the last step can: else who reads one waits for all steps that were started, so values
+  // are put aside every eighth step, and read two steps later.
+  bool at_once = true;
+
+  // Behind a step, counted from 1: whether values are put aside, whether all may be read that are shown, and
+  // whether one may be looked at.
+  bool puts_aside(int64_t step) const { return !at_once && step % 8 == 1; }
+  bool shows(int64_t step) const { return step % 8 == (at_once ? 1 : 3); }
+  bool looks(int64_t step) const { return at_once || shows(step); }
+};
+
 class Place {
  public:
   Place(const Place&) = delete;
@@ -96,6 +109,9 @@ class Place {
   // What a replica has of a result of its own.
   virtual Tensor value_of(const Tensor& result, size_t) const { return result; }
   virtual RowsPolicy rows() const { return {}; }
+  virtual ReadsPolicy reads() const { return {}; }
+  // What is to be said of what went on there since the last call.
+  virtual std::vector<std::string> take_notes() const { return {}; }
 
  protected:
   Place(const PlaceKey& key, Device* device) : key(key), device(device) {}

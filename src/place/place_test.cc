@@ -7,7 +7,6 @@
 #include "espalier/array.h"
 #include "espalier/random.h"
 #include "ir/builder.h"
-#include "place/interpreter_place.h"
 #include "place/place_of.h"
 #include "place/pools_place.h"
 #include "runtime/fake_device_test.h"
@@ -71,6 +70,80 @@ TEST_F(ProgramBytes, OfADeviceNobodyKnows) {
   const FakeDevicePtr device = FakeDevice::create();
   const RunContext context({.device = device.get()});
   EXPECT_EQ(PlaceOf(context)->compile({&few_, 1})->bytes(), std::nullopt);
+}
+
+// A place of each kind.
+class Policies : public testing::Test {
+ protected:
+  const std::vector<std::shared_ptr<Communicator>> ranks_ = local_communicators(2);
+  const RunContext first_{{.threads = 1, .communicator = ranks_[0].get()}},
+      second_{{.threads = 1, .communicator = ranks_[1].get()}};
+  const PoolsPlace pools_{{&first_, &second_}};
+  const HostPlace here_{1};
+  const FakeDevicePtr one_ = FakeDevice::create(), two_ = FakeDevice::create({.replicas = 2});
+  const RunContext on_one_{{.device = one_.get()}}, on_two_{{.device = two_.get()}};
+  const DevicePlace device_{on_one_}, devices_{on_two_, true};
+};
+
+// A plan of another number is made sooner than rows are computed that nobody needs.
+TEST_F(Policies, ThisCpuTakesTheRowsThatAreGiven) {
+  for (const Place* place : {static_cast<const Place*>(&here_), static_cast<const Place*>(&pools_)}) {
+    const RowsPolicy rows = place->rows();
+    EXPECT_FALSE(rows.adds);
+    EXPECT_FALSE(rows.equal_parts);
+    for (const int64_t given : {0, 1, 3, 32, 33, 1000}) {
+      EXPECT_EQ(rows.to_predict(given), given);
+      EXPECT_EQ(rows.to_train(given, 64), given);
+    }
+  }
+}
+
+TEST_F(Policies, DevicesTakeAsManyAsTheLargestStepAndPredictPowersOfTwo) {
+  const std::vector<std::pair<int64_t, int64_t>> powers{{1, 1}, {2, 2},   {3, 4},   {4, 4},
+                                                        {5, 8}, {32, 32}, {33, 64}, {1000, 1024}};
+  for (const Place* place : {&device_, &devices_}) {
+    const RowsPolicy rows = place->rows();
+    EXPECT_TRUE(rows.adds);
+    for (const auto& [given, wanted] : powers) EXPECT_EQ(rows.to_predict(given), wanted);
+    EXPECT_EQ(rows.to_train(5, 32), 32);
+    EXPECT_EQ(rows.to_train(32, 5), 32);
+    EXPECT_EQ(rows.to_train(3, 3), 3);
+  }
+  EXPECT_FALSE(device_.rows().equal_parts);
+  EXPECT_TRUE(devices_.rows().equal_parts);
+}
+
+// By the steps, counted from 1, of which something is done.
+std::vector<int64_t> steps_of(const ReadsPolicy& reads, bool (ReadsPolicy::*asked)(int64_t) const) {
+  std::vector<int64_t> out;
+  for (int64_t step = 1; step <= 20; ++step)
+    if ((reads.*asked)(step)) out.push_back(step);
+  return out;
+}
+
+TEST_F(Policies, WhatThisCpuHasIsReadBehindEachStep) {
+  using Steps = std::vector<int64_t>;
+  for (const Place* place : {static_cast<const Place*>(&here_), static_cast<const Place*>(&pools_)}) {
+    EXPECT_EQ(steps_of(place->reads(), &ReadsPolicy::puts_aside), Steps{});
+    EXPECT_EQ(steps_of(place->reads(), &ReadsPolicy::shows), (Steps{1, 9, 17}));
+    EXPECT_EQ(steps_of(place->reads(), &ReadsPolicy::looks).size(), 20u);
+  }
+}
+
+TEST_F(Policies, WhatADeviceHasIsPutAsideAndReadTwoStepsLater) {
+  using Steps = std::vector<int64_t>;
+  for (const Place* place : {&device_, &devices_}) {
+    EXPECT_EQ(steps_of(place->reads(), &ReadsPolicy::puts_aside), (Steps{1, 9, 17}));
+    EXPECT_EQ(steps_of(place->reads(), &ReadsPolicy::shows), (Steps{3, 11, 19}));
+    EXPECT_EQ(steps_of(place->reads(), &ReadsPolicy::looks), (Steps{3, 11, 19}));
+  }
+}
+
+TEST_F(Policies, NotesOfADeviceAreTakenOnce) {
+  one_->note("it was compiled");
+  EXPECT_TRUE(here_.take_notes().empty());
+  EXPECT_EQ(device_.take_notes(), std::vector<std::string>{"it was compiled"});
+  EXPECT_TRUE(device_.take_notes().empty());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "nn/build_transaction.h"
 #include "nn/seed.h"
 #include "optim/rule.h"
+#include "place/place_of.h"
 #include "train/backup.h"
 #include "train/counted_rows.h"
 #include "train/deciding_callback.h"
@@ -112,6 +113,8 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
                                             const Validation& validation, bool& stop,
                                             const std::vector<std::string>& notes) {
   const RunContext& context = RunContext::current();
+  const PlaceOf place(context);
+  const ReadsPolicy reads = place->reads();
   bring_variables(*Running::model());
   const HostCollectives hosts = replicas ? replicas->hosts() : HostCollectives();
   const bool chief = context.rank == 0, workers = hosts.world() > 1;
@@ -270,21 +273,16 @@ std::vector<Logs> Model::Training::fit_here(TrainingBatches& batches, const FitO
       }
       if (narrow.untold() && !callbacks.empty()) tell(narrow.tell());
       if (part_notes.untold() && !callbacks.empty()) std::ranges::for_each(part_notes.tell(), tell);
-      if (context.device && context.device->has_notes()) {
-        for (const std::string& note : context.device->take_notes()) tell(note);
-      }
+      std::ranges::for_each(place->take_notes(), tell);
       const int64_t step = ++now.step;
-      // NaN and infinity stay in the epoch's sum, so a device is asked every eighth step, and answers two
-      // steps later. Workers of a strategy have one loss.
-      const bool far = context.device != nullptr;
-      if (far && step % 8 == 1) deferred_reads.take(logged());
-      const bool eighth = step % 8 == (far ? 3 : 1), asks = eighth || !far;
+      if (reads.puts_aside(step)) deferred_reads.take(logged());
       std::optional<DeferredReads::View> view;
-      if (far && eighth) view.emplace(deferred_reads);
-      const bool diverges = asks && finite && !loss_is_finite();
+      if (reads.shows(step)) view.emplace(deferred_reads);
+      // NaN and infinity stay in the epoch's sum. Workers of a strategy have one loss.
+      const bool diverges = reads.looks(step) && finite && !loss_is_finite();
       const bool diverged = workers ? diverges : finite && agreed({.diverged = diverges}, context).diverged;
       finite = finite && !diverged;
-      bool due = (eighth || diverged) && !callbacks.empty();
+      bool due = (reads.shows(step) || diverged) && !callbacks.empty();
       if (due && loss.empty()) due = false;  // of no row so far
       if (due) refresh_training(logs);
       view.reset();

@@ -1,4 +1,4 @@
-#include "train/deferred_reads.h"
+#include "eager/deferred_reads.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Values of variables on a device that are read later, and whose they are.
-#include "train/deferred_reads.h"
+#include "eager/deferred_reads.h"
 
 #include <gtest/gtest.h>
 
