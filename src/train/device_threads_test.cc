@@ -56,5 +56,16 @@ TEST(PredictingThreads, OneOfThemFindsOutWhetherRowsInteract) {
   EXPECT_EQ(layer.counts->calls - before, 3);
 }
 
+// Of equal rows nothing can be found out, and the next call asks again: that costs no trace.
+TEST(PredictingThreads, EqualRowsAreTracedAsOftenAsOthers) {
+  const FakeDevicePtr device = FakeDevice::create();
+  const RunContext there({.device = device.get()});
+  const RunScope scope(there);
+  const OneAtATime layer;
+  Sequential model(Dense({.units = 3}), layer);
+  for (int i = 0; i < 4; ++i) model.predict(full({3, 5}, 1));
+  EXPECT_EQ(layer.counts->calls, 2);
+}
+
 }  // namespace
 }  // namespace espalier

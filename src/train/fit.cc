@@ -11,7 +11,6 @@
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/own_sums.h"
-#include "train/rows_interact.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -74,13 +73,14 @@ void Model::Shared::predict(std::span<const Tensor> x, PredictedRows& out) {
 }
 
 std::optional<bool> Model::Shared::meet(std::span<const Tensor> x) {
-  const std::lock_guard hold(rows_interact_mutex);
-  if (!rows_interact) {
+  return rows_interact.answer([&] {
+    std::optional<bool> out;
+    if (!rows_differ(x)) return out;
     forward.graph(x);  // makes its variables, if there are none
     // The layers of the model note what runs them.
-    forward.between_traces([&] { rows_interact = espalier::rows_interact(*Running::model(), x, false); });
-  }
-  return rows_interact;
+    forward.between_traces([&] { out = espalier::rows_interact(*Running::model(), x, false); });
+    return out;
+  });
 }
 
 // What the model refuses, it refuses of the rows that were given.

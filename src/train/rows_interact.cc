@@ -31,14 +31,22 @@ std::vector<Tensor> two_rows(std::span<const Tensor> x, int64_t a, int64_t b) {
   return out;
 }
 
+// The number of one that differs from the first.
+std::optional<int64_t> other_row(std::span<const Tensor> x) {
+  constexpr int64_t kLooked = 64;
+  const int64_t end = std::min(x[0].size(0), kLooked);
+  for (int64_t row = 1; row < end; ++row)
+    if (!are_equal_rows(x, 0, row)) return row;
+  return std::nullopt;
+}
+
 }  // namespace
 
+bool rows_differ(std::span<const Tensor> x) { return other_row(x).has_value(); }
+
 std::optional<bool> rows_interact(Model& model, std::span<const Tensor> x, bool training) {
-  constexpr int64_t kLooked = 64;
-  int64_t other = 1;
-  const int64_t end = std::min(x[0].size(0), kLooked);
-  while (other < end && are_equal_rows(x, 0, other)) ++other;
-  if (other >= end) return std::nullopt;
+  const std::optional<int64_t> other = other_row(x);
+  if (!other) return std::nullopt;
   const RunContext here({.shares = &RunContext::current()});
   const RunScope scope(here);
   const EagerScope eager;
@@ -67,7 +75,7 @@ std::optional<bool> rows_interact(Model& model, std::span<const Tensor> x, bool 
     const auto equal = [](const Tensor& a, const Tensor& b) {
       return a.node()->dense() == b.node()->dense();
     };
-    const Tensors alone = first_row(0), beside = first_row(other);
+    const Tensors alone = first_row(0), beside = first_row(*other);
     return alone.empty() || !std::ranges::equal(alone, beside, equal);
   } catch (const DeviceError&) {
     throw;  // says nothing of the model

@@ -14,7 +14,6 @@
 #include "train/counted_rows.h"
 #include "train/finite_sum.h"
 #include "train/non_finite_tracer.h"
-#include "train/rows_interact.h"
 
 namespace espalier {
 namespace {
@@ -75,8 +74,7 @@ bool TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
 // Not every layer says it.
 std::optional<bool> TrainStep::meet(const BatchRows& batch) const {
   const auto x = batch.rows.first(batch.rows.size() - options_.labels - 1);
-  if (!rows_interact_) rows_interact_ = rows_interact(*Running::model(), x, options_.trains);
-  return rows_interact_;
+  return rows_interact_.answer([&] { return rows_interact(*Running::model(), x, options_.trains); });
 }
 
 // Replicas need rows to be equally many, so they may be added unless they are known to count; else only where

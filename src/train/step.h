@@ -1,7 +1,6 @@
 // What a compiled model keeps: its steps and the variables that metrics live in.
 #pragma once
 
-#include <mutex>
 #include <utility>
 
 #include "base/format.h"
@@ -18,6 +17,7 @@
 #include "train/metric.h"
 #include "train/narrow_outputs.h"
 #include "train/part_notes.h"
+#include "train/rows_interact.h"
 #include "train/step_batches.h"
 #include "train/step_program.h"
 
@@ -100,9 +100,9 @@ class TrainStep {
   std::unique_ptr<StepProgram> traced_;
   Options options_;
   bool pads_;
-  // Where the place adds rows: of a batch so far, and whether rows of the model meet, once that was asked.
+  // Where the place adds rows: of a batch so far, and whether rows of the model meet.
   mutable int64_t most_rows_ = 0;
-  mutable std::optional<bool> rows_interact_;
+  mutable AskedOnce rows_interact_;
 };
 
 struct Model::Training {
@@ -257,7 +257,7 @@ struct Model::Shared {
   void predict(std::span<const Tensor> x, PredictedRows& out);
   // The same by a program for as many rows as the context's place wants; what it gives lies here.
   Tensors predict_alone(std::span<const Tensor> x);
-  // Whether its rows interact: the first thread that needs it finds it out, others wait for that.
+  // Whether its rows interact.
   std::optional<bool> meet(std::span<const Tensor> x);
   // Who have a part each of so many rows that are predicted; null: nobody but this one.
   std::shared_ptr<const Replicas> sharers(int64_t rows) const;
@@ -266,8 +266,7 @@ struct Model::Shared {
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()
   bool stop = false;                   // asked of the run of fit()
-  std::mutex rows_interact_mutex;
-  std::optional<bool> rows_interact = {};  // in what it predicts; once a device was asked
+  AskedOnce rows_interact;             // in what it predicts
 };
 
 }  // namespace espalier
