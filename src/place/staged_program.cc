@@ -15,92 +15,12 @@
 #include "ir/builder.h"
 #include "ops/collective.h"
 #include "ops/registry.h"
+#include "passes/cut_graph.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
 
 namespace espalier {
 namespace {
-
-// Nodes of the graph, and the values that go in and out.
-struct Piece {
-  std::vector<NodeId> nodes;
-  std::vector<ValueId> inputs, outputs;
-};
-
-// Values of no operand are made where they are needed.
-bool is_made_anywhere(const Graph& graph, ValueId value) {
-  const NodeId producer = graph.producer(value);
-  return producer != kNone && graph.node(producer).input_count == 0;
-}
-
-class Cut {
- public:
-  explicit Cut(const Graph& graph) : graph_(graph), part_of_(graph.nodes().size(), kNone) {
-    for (NodeId i = 0; i < graph.nodes().size(); ++i)
-      if (is_collective(*graph.node(i).op)) exchanges.push_back({{i}, {}, {}});
-    for (Piece& exchange : exchanges) {
-      const Node& node = graph.node(exchange.nodes[0]);
-      Piece stage;
-      for (const ValueId input : graph.inputs(node)) take(input, stage);
-      if (!stage.nodes.empty()) add(std::move(stage));
-      behind.push_back(stages.size());
-    }
-    Piece rest;
-    for (const GraphOutput& output : graph.outputs()) take(output.value, rest);
-    add(std::move(rest));
-    for (Piece& exchange : exchanges) {
-      const Node& node = graph.node(exchange.nodes[0]);
-      for (const ValueId input : graph.inputs(node)) need(input, exchange);
-      for (uint32_t i = 0; i < node.result_count; ++i) exchange.outputs.push_back(node.first_result + i);
-    }
-    for (Piece& stage : stages) {
-      for (const NodeId id : stage.nodes)
-        for (const ValueId input : graph.inputs(graph.node(id)))
-          if (!is_made_anywhere(graph, input)) need(input, stage);
-    }
-    for (const GraphOutput& output : graph.outputs()) give(output.value);
-  }
-
-  std::vector<Piece> stages, exchanges;
-  std::vector<size_t> behind;  // of each exchange: how many stages run before it
-
- private:
-  bool is_exchange(NodeId id) const { return is_collective(*graph_.node(id).op); }
-  // What computes the value, and is in no stage yet.
-  void take(ValueId value, Piece& stage) {
-    std::vector<NodeId> todo{graph_.producer(value)};
-    while (!todo.empty()) {
-      const NodeId id = todo.back();
-      todo.pop_back();
-      if (id == kNone || is_exchange(id) || part_of_[id] != kNone) continue;
-      part_of_[id] = static_cast<uint32_t>(stages.size());
-      stage.nodes.push_back(id);
-      for (const ValueId input : graph_.inputs(graph_.node(id))) todo.push_back(graph_.producer(input));
-    }
-  }
-  void add(Piece stage) {
-    std::ranges::sort(stage.nodes);
-    stages.push_back(std::move(stage));
-  }
-  void need(ValueId value, Piece& part) {
-    const NodeId producer = graph_.producer(value);
-    const bool own = producer != kNone && !is_exchange(producer) && !stages.empty() &&
-                     &part == &stages[part_of_[producer]];
-    if (own || std::ranges::count(part.inputs, value)) return;
-    part.inputs.push_back(value);
-    give(value);
-  }
-  // Its stage gives it to others.
-  void give(ValueId value) {
-    const NodeId producer = graph_.producer(value);
-    if (producer == kNone || is_exchange(producer)) return;
-    std::vector<ValueId>& outputs = stages[part_of_[producer]].outputs;
-    if (!std::ranges::count(outputs, value)) outputs.push_back(value);
-  }
-
-  const Graph& graph_;
-  std::vector<uint32_t> part_of_;
-};
 
 void check_regions(const Graph& graph, const Node& node) {
   for (const GraphPtr& region : graph.regions(node)) {
@@ -115,32 +35,17 @@ void check_regions(const Graph& graph, const Node& node) {
   }
 }
 
-std::shared_ptr<Graph> graph_of(const Graph& graph, const Piece& part, const std::string& name, int rank) {
-  GraphBuilder builder(name);
-  std::map<ValueId, ValueId> map;
-  for (const ValueId input : part.inputs)
-    map[input] = builder.value_of(builder.argument(cat("v", input), graph.type(input)));
-  std::vector<uint32_t> types;
-  const auto copy = [&](const Node& node) {
-    if (node.op == &op_replica_id) {
-      map[node.first_result] = builder.value_of(Tensor::scalar(static_cast<uint32_t>(rank)));
-      return;
-    }
-    std::vector<ValueId> operands;
-    for (const ValueId input : graph.inputs(node)) operands.push_back(map.at(input));
-    const NodeId id = builder.append(graph, node, operands, graph.regions(node), types);
-    for (uint32_t i = 0; i < node.result_count; ++i)
-      map[node.first_result + i] = builder.graph().node(id).first_result + i;
-  };
-  for (const NodeId id : part.nodes) {
-    const Node& node = graph.node(id);
-    for (const ValueId input : graph.inputs(node))
-      if (!map.contains(input)) copy(graph.node(graph.producer(input)));
-    if (!node.result_count || !map.contains(node.first_result)) copy(node);
+// Of this process the place is known.
+std::shared_ptr<const Graph> with_rank(const Graph& graph, int rank) {
+  Rewriter rewriter(graph);
+  const SinkScope scope(rewriter.builder());
+  for (const Node& node : graph.nodes()) {
+    if (node.op == &op_replica_id)
+      rewriter.replace(node.first_result, Tensor::scalar(static_cast<uint32_t>(rank)));
+    else
+      rewriter.copy(node);
   }
-  for (const ValueId output : part.outputs)
-    builder.result(cat("v", output), builder.tensor_of(map.at(output)));
-  return builder.finish();
+  return rewriter.finish();
 }
 
 struct StageOnDevice {
@@ -248,15 +153,16 @@ class Exchanges {
 
 class StagedProgram final : public DeviceProgram {
  public:
-  StagedProgram(const Graph& graph, const ProgramOptions& options, Device& device, const RunContext& context)
+  StagedProgram(const Graph& whole, const ProgramOptions& options, Device& device, const RunContext& context)
       : device_(device) {
-    const int rank = context.rank;
-    for (const Node& node : graph.nodes()) check_regions(graph, node);
+    for (const Node& node : whole.nodes()) check_regions(whole, node);
+    const auto with_own_rank = with_rank(whole, context.rank);
+    const Graph& graph = *with_own_rank;
     for (const GraphInput& input : graph.inputs()) inputs_.push_back(input.value);
     for (const GraphOutput& output : graph.outputs()) outputs_.push_back(output.value);
-    Cut cut(graph);
+    CutGraph cut = cut_graph(graph, [](const Node& node) { return is_collective(*node.op); });
     for (size_t i = 0; i < cut.stages.size(); ++i) {
-      Piece& part = cut.stages[i];
+      GraphPiece& part = cut.stages[i];
       std::vector<Alias> own;
       if (i + 1 == cut.stages.size()) {
         for (const Alias& alias : options.aliases) {
@@ -272,14 +178,14 @@ class StagedProgram final : public DeviceProgram {
       // The last one may have nothing left to do.
       std::shared_ptr<const DeviceProgram> program;
       if (!part.outputs.empty())
-        program = device.compile(*optimize(graph_of(graph, part, cat(graph.name(), "/", i), rank)),
+        program = device.compile(*optimize(graph_of(graph, part, cat(graph.name(), "/", i))),
                                  {.aliases = own, .precision = options.precision});
       stages_.push_back({std::move(program), std::move(part.inputs), std::move(part.outputs)});
       if (i + 1 == cut.stages.size()) last_ = std::move(own);
     }
-    for (size_t i = 0; i < cut.exchanges.size(); ++i) {
-      Piece& part = cut.exchanges[i];
-      exchanges_.push_back({espalier::compile(graph_of(graph, part, cat(graph.name(), "/exchange ", i), rank),
+    for (size_t i = 0; i < cut.cuts.size(); ++i) {
+      GraphPiece& part = cut.cuts[i];
+      exchanges_.push_back({espalier::compile(graph_of(graph, part, cat(graph.name(), "/exchange ", i)),
                                               {.world = context.world}),
                             std::move(part.inputs), std::move(part.outputs), cut.behind[i]});
     }
