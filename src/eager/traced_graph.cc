@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/format.h"
 #include "grad/grad.h"
@@ -242,9 +243,24 @@ SignatureChange signature_change(const TracedGraph& before, const TracedGraph& a
 }
 
 TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, const std::string& after) {
+  const auto trace = std::exchange(program.retrace, {});
   if (after == kTraced) return program;
-  for (const auto& each : rewrites) {
+  for (size_t i = 0; i < rewrites.size(); ++i) {
+    const auto& each = rewrites[i];
+    Structures asked;
+    if (trace) {
+      program.retrace =
+          [&, before = Rewrites(rewrites.begin(), rewrites.begin() + i)](std::span<const TensorType> types) {
+            TracedGraph other = trace(types);
+            other.retrace = trace;
+            other = rewrite(std::move(other), before, true);
+            asked.add(other.structures);
+            return other;
+          };
+    }
     Rewritten next = each->run(program, again);
+    next.program.retrace = {};
+    next.program.structures.add(asked);
     next.program.graph->verify();
     SignatureChange& said = next.change;
     for (auto* names :

@@ -37,6 +37,10 @@ struct TracedGraph {
   std::vector<TracedObservation> observations;                 // that are not folded yet
   std::vector<std::pair<VariablePtr, std::string>> gradients;  // results that are these variables'
   Structures structures;                                       // what it depends on, rewrites included
+  // In a rewrite, where there is a tracer to ask: what this one would be for arguments of other types, as of
+  // one row. `types` are those of the trace, before rewrites add or bind some; the ones before this one are
+  // done to it. It makes no variables.
+  std::function<TracedGraph(std::span<const TensorType> types)> retrace = {};
 
   std::vector<NamedType> arguments() const;
   std::vector<std::string> result_names() const;
@@ -116,7 +120,7 @@ Rewrite keep_results(std::vector<std::string> names);
 inline constexpr const char* kTraced = "trace";
 // Runs them in order and verifies the graph after each. Raises InternalError for a change of the signature
 // that its rewrite does not say. Ends after the one called `after`, before all for kTraced, if that is not
-// empty.
+// empty. `program.retrace`, if there is one, gives traces before all rewrites.
 TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, const std::string& after = "");
 
 }  // namespace espalier

@@ -18,15 +18,19 @@ std::string constant_text(const Graph& graph, const Node& node) {
 }
 
 TracedFunction::Tracer tracer_of(const FunctionOptions& options, const TracedFunction::Body& body) {
-  return [&](std::span<const TensorType> types, bool again, const std::string& after) {
+  const auto trace = [&](std::span<const TensorType> types, bool again) {
     std::vector<NamedType> arguments;
     for (const TensorType& type : types) arguments.push_back({cat("arg", arguments.size()), type});
-    TracedGraph program = trace_graph(options.name, again, arguments, [&](std::span<const Tensor> inputs) {
+    return trace_graph(options.name, again, arguments, [&](std::span<const Tensor> inputs) {
       NamedTensors results;
       for (Tensor& result : body(inputs))
         results.push_back({cat("result", results.size()), std::move(result)});
       return results;
     });
+  };
+  return [&, trace](std::span<const TensorType> types, bool again, const std::string& after) {
+    TracedGraph program = trace(types, again);
+    program.retrace = [trace](std::span<const TensorType> others) { return trace(others, true); };
     return rewrite(std::move(program), options.rewrites, again, after);
   };
 }
