@@ -1,9 +1,9 @@
 #include "base/hash.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <set>
+
+#include <gtest/gtest.h>
 
 namespace espalier {
 namespace {
@@ -22,7 +22,8 @@ TEST(Hash, OfSomeZerosIsAnotherThanOfMore) {
 
 TEST(Hash, OfBytesFollowsFromEachOfThemAndFromTheSeed) {
   std::array<char, 19> bytes{};
-  std::set<uint64_t> all = {hash_bytes(bytes.data(), bytes.size()), hash_bytes(bytes.data(), bytes.size(), 1)};
+  std::set<uint64_t> all = {hash_bytes(bytes.data(), bytes.size()),
+                            hash_bytes(bytes.data(), bytes.size(), 1)};
   for (char& one : bytes) {
     one = 1;
     all.insert(hash_bytes(bytes.data(), bytes.size()));

@@ -22,6 +22,7 @@
 #include "ir/sink.h"
 #include "ops/collective.h"
 #include "place/interpreter_place.h"
+#include "place/parts_place.h"
 #include "runtime/fake_device_test.h"
 
 namespace espalier {
@@ -57,6 +58,7 @@ struct WayKind {
   size_t devices = 0;    // fake ones; 0: this CPU
   size_t processes = 1;  // threads that are workers, with variables of their own
   bool interpreted = false;
+  bool shards = false;  // replicas are logical shards
   friend std::ostream& operator<<(std::ostream& out, const WayKind& kind) { return out << kind.name; }
 };
 inline const std::vector<WayKind> kWays{
@@ -66,6 +68,7 @@ inline const std::vector<WayKind> kWays{
     {"device", 1, 1},
     {"devices2", 2, 1},  // one Device of two replicas
     {"staged2", 2, 2, 2},
+    {.name = "shards4", .replicas = 4, .shards = true},
     {.name = "interpreter2", .replicas = 2, .interpreted = true},
     {.name = "interpreter3", .replicas = 3, .interpreted = true},
 };
@@ -221,8 +224,25 @@ class WayOfInterpreter final : public Way {
   const InterpreterPlace place_;
 };
 
+class WayOfShards final : public Way {
+ public:
+  WayOfShards(const WayKind& kind, RunEvents* events)
+      : Way(kind),
+        context_({.threads = 1, .events = events}),
+        place_(static_cast<int>(kind.replicas), context_) {}
+  OfReplicas call(const std::vector<OnProcess>& processes, const OfReplicas& arguments) override {
+    return processes.at(0).function.call_each(arguments, place_, context_);
+  }
+  void renew(bool = false) override {}
+
+ private:
+  const RunContext context_;
+  const PartsPlace place_;
+};
+
 // `events`: told of what its calls do.
 inline std::unique_ptr<Way> way_of(const WayKind& kind, RunEvents* events = nullptr) {
+  if (kind.shards) return std::make_unique<WayOfShards>(kind, events);
   if (kind.interpreted) return std::make_unique<WayOfInterpreter>(kind, events);
   if (kind.processes > 1) return std::make_unique<WayOfWorkers>(kind, events);
   return std::make_unique<WayOfReplicas>(kind, events);

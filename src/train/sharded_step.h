@@ -4,14 +4,14 @@
 
 #include <memory>
 
-#include "dist/shard_tree.h"
+#include "place/shard_tree.h"
 #include "train/step.h"
 
 namespace espalier {
 
 // A batch of B rows is cut in L shards of ceil(B / L) rows, or comes in the shards of its data; those that
 // have fewer than the largest, and some, are filled up by rows of weight 0. The step is cut behind its
-// gradients: one plan runs shard after shard, what shards find is added up by one tree (dist/shard_tree.h),
+// gradients: one plan runs shard after shard, what shards find is added up by one tree (place/shard_tree.h),
 // and another plan updates by the sum. Each replica runs the shards it owns.
 class Model::Training::Sharded final : public StepProgram {
  public:
