@@ -8,9 +8,9 @@
 #include "nn/row_weight.h"
 #include "optim/rule.h"
 #include "place/shares.h"
+#include "train/cut_step.h"
 #include "train/finite_sum.h"
 #include "train/output_makers.h"
-#include "train/sharded_step.h"
 #include "train/step.h"
 #include "train/wide_gradients.h"
 
@@ -292,25 +292,43 @@ Rewrites Model::Training::update_rewrites(bool trains) {
   return out;
 }
 
+Rewrites Model::Training::step_rewrites(bool trains, std::shared_ptr<const Rewrite> combine) {
+  Rewrites out;
+  const auto add = [&](Rewrite rewrite) {
+    out.push_back(std::make_shared<const Rewrite>(std::move(rewrite)));
+  };
+  if (trains) {
+    add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
+    add(widen_gradients());
+  }
+  if (trains && scaling && sums()) add(LossScaling::scale_rows());
+  if (combine) out.push_back(std::move(combine));
+  for (auto& rewrite : update_rewrites(trains)) out.push_back(std::move(rewrite));
+  return out;
+}
+
+TracedGraph Model::Training::trace_step(const char* name, std::span<const TensorType> types, bool trains,
+                                        const Rewrites& rewrites, bool again, const std::string& after) {
+  const BuildTransaction transaction;
+  TracedGraph out = trace_forward(name, types, again, trains);
+  if (trains) require_trainable(out);
+  if (placed()) require_equal_updates_of_parts(out, name, types, trains);
+  out.retrace = [this, name, trains](std::span<const TensorType> others) {
+    const PartNotes notes = part_notes;  // of the rows that there are
+    TracedGraph other = trace_forward(name, others, true, trains);
+    part_notes = notes;
+    return other;
+  };
+  return rewrite(std::move(out), rewrites, again, after);
+}
+
 TracedFunction Model::Training::program(bool trains) {
   const char* const name = trains ? "train_step" : "test_step";
-  FunctionOptions function{.name = name};
-  if (trains) {
-    function.rewrites.push_back(std::make_shared<const Rewrite>(
-        add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); })));
-    function.rewrites.push_back(std::make_shared<const Rewrite>(widen_gradients()));
-  }
-  if (trains && scaling && sums())
-    function.rewrites.push_back(std::make_shared<const Rewrite>(LossScaling::scale_rows()));
-  if (combines()) function.rewrites.push_back(replicas->rewrite());
-  for (auto& rewrite : update_rewrites(trains)) function.rewrites.push_back(std::move(rewrite));
+  FunctionOptions function{.name = name,
+                           .rewrites = step_rewrites(trains, combines() ? replicas->rewrite() : nullptr)};
   const auto trace = [this, name, trains, rewrites = function.rewrites](
                          std::span<const TensorType> types, bool again, const std::string& after) {
-    const BuildTransaction transaction;
-    TracedGraph out = trace_forward(name, types, again, trains);
-    if (trains) require_trainable(out);
-    if (combines()) require_equal_updates_of_parts(out, name, types, trains);
-    out = rewrite(std::move(out), rewrites, again, after);
+    TracedGraph out = trace_step(name, types, trains, rewrites, again, after);
     if (combines() && after.empty()) require_equal_updates(*out.graph);
     return out;
   };
@@ -318,7 +336,7 @@ TracedFunction Model::Training::program(bool trains) {
 }
 
 std::unique_ptr<StepProgram> Model::Training::step_program(bool trains) {
-  if (options.logical_shards > 0) return std::make_unique<Sharded>(*this, trains);
+  if (options.logical_shards > 0) return std::make_unique<CutStep>(*this, trains);
   return whole_program(program(trains), combines() ? replicas : nullptr);
 }
 

@@ -221,8 +221,12 @@ struct Model::Training {
   Rewrites update_rewrites(bool training);
   Rewrite apply_update();
   Rewrite check_numerics(bool training);
+  // All of a step; `combine`, if there is one, stands between the gradients and the update.
+  Rewrites step_rewrites(bool training, std::shared_ptr<const Rewrite> combine);
+  TracedGraph trace_step(const char* name, std::span<const TensorType> arguments, bool training,
+                         const Rewrites& rewrites, bool again, const std::string& after);
   TracedFunction program(bool training);
-  class Sharded;  // train/sharded_step.h
+  class CutStep;  // train/cut_step.h
   std::unique_ptr<StepProgram> step_program(bool training);
   // The same by eager calls.
   Tensor train_eagerly(std::span<const Tensor> arguments, StepWatch* watch);

@@ -10,13 +10,13 @@
 namespace espalier {
 
 // A batch of B rows is cut in L shards of ceil(B / L) rows, or comes in the shards of its data; those that
-// have fewer than the largest, and some, are filled up by rows of weight 0. The step is cut behind its
-// gradients: one plan runs shard after shard, what shards find is added up by one tree (place/shard_tree.h),
-// and another plan updates by the sum. Each replica runs the shards it owns.
-class Model::Training::Sharded final : public StepProgram {
+// have fewer than the largest, and some, are filled up by rows of weight 0. The program of a step is cut
+// behind its gradients (eager/cut_traced.h): its first half runs shard after shard, what shards find is added
+// up by one tree (place/shard_tree.h), and the rest updates by the sum. Each replica runs the shards it owns.
+class Model::Training::CutStep final : public StepProgram {
  public:
   // The training outlives it.
-  Sharded(Training& training, bool trains);
+  CutStep(Training& training, bool trains);
 
   std::vector<Tensor> run(const BatchRows& batch) const override;
   void make_variables(const BatchRows& batch) const override;
@@ -26,27 +26,30 @@ class Model::Training::Sharded final : public StepProgram {
   std::shared_ptr<const Graph> graph(const BatchRows& batch, const std::string& after) const override;
 
  private:
-  // What shards find together, in the order of the results of their program.
+  // What shards find together: gradients, and the other results of a forward pass.
   struct Found {
     std::vector<Tensor> gradients, others;
   };
   // Of subtrees of the shards.
   using Parts = std::vector<std::pair<ShardRange, Found>>;
-  // What the program of a shard says beside its graph.
-  struct Signature {
-    std::vector<std::string> gradients, others;     // names of results
-    std::vector<TensorType> gradient_types, types;  // the same
+  // Where the program is cut, as a rewrite says it.
+  struct Crossing {
+    std::vector<std::string> gradients, others;  // names of values
     std::vector<TracedObservation> observations;
-    std::vector<std::pair<VariablePtr, std::string>> gradient_of;  // which variable
-    std::vector<VariablePtr> state;  // whose new values are the results "state/0", ...
+  };
+  struct Traced : Crossing {
+    std::vector<TensorType> arguments, gradient_types, types;
+    TracedGraph rest;
   };
 
   const char* shard_name() const { return trains_ ? "train_shard" : "test_shard"; }
-  // What they find of new values is kept in `state`.
-  Rewrites shard_rewrites(const std::shared_ptr<std::vector<VariablePtr>>& state) const;
+  const char* step_name() const { return trains_ ? "train_step" : "test_step"; }
+  // Those of a whole step; what crosses its cut is written down in `crossing`.
+  Rewrites rewrites(const std::shared_ptr<Crossing>& crossing) const;
   TracedGraph trace_shard(std::span<const TensorType> types, bool again, const std::string& after);
+  // Of the last trace; after a rewrite, of another one like it.
+  TracedGraph rest(const std::string& after) const;
   TracedGraph trace_both(std::span<const TensorType> types, bool again) const;
-  TracedGraph trace_update(std::span<const TensorType> types, bool again, const std::string& after) const;
 
   // How a batch lies in shards: what they are filled up to, how many rows each has of its own and where those
   // begin in the arguments, and which shards have rows there.
@@ -78,7 +81,7 @@ class Model::Training::Sharded final : public StepProgram {
   Training& training_;
   const bool trains_;
   const int shards_;
-  std::shared_ptr<const Signature> signature_;  // of the last trace
+  std::shared_ptr<const Traced> traced_;  // the last one
   TracedFunction shard_, combine_, update_;
 };
 

@@ -1,83 +1,24 @@
-#include "train/sharded_step.h"
+#include "train/cut_step.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 
 #include "dist/rows.h"
+#include "eager/cut_traced.h"
 #include "espalier/source.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
-#include "place/shares.h"
+#include "place/packed_arrays.h"
 #include "train/counted_rows.h"
 #include "train/wide_gradients.h"
 
 namespace espalier {
 namespace {
 
-constexpr const char* kStateResult = "state/";
-constexpr const char* kAllOfShard = "state_as_results";  // the last rewrite of a shard's program
-
-// New values of variables are results, not assigned.
-Rewrite state_as_results(const std::shared_ptr<std::vector<VariablePtr>>& state) {
-  const auto run = [state](const TracedGraph& program, bool again) {
-    Rewritten out;
-    *state = program.updated;
-    out.program =
-        trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
-          Inlined step(program, in);
-          for (size_t i = 0; i < step.updates.size(); ++i) {
-            out.change.added_results.push_back(cat(kStateResult, i));
-            step.results.push_back({out.change.added_results.back(), step.updates[i].next});
-          }
-          return step.results;
-        });
-    return out;
-  };
-  return {kAllOfShard, run};
-}
-
-Rewrite bind_seed(const std::function<Tensor()>& seed) {
-  const auto run = [seed](const TracedGraph& program, bool again) {
-    std::vector<NamedType> arguments = program.arguments();
-    arguments.pop_back();
-    Rewritten out;
-    out.change.bound_arguments = {"seed"};
-    out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
-      std::vector<Tensor> all(in.begin(), in.end());
-      all.push_back(seed());
-      Inlined step(program, all);
-      step.assign_updates();
-      return step.results;
-    });
-    return out;
-  };
-  return {"bind_seed", run};
-}
+constexpr const char* kCut = "cut";  // the rewrite between the gradients and the update
 
 // In each shard, so that one program is that of all: whether some are is not known alike on all ranks.
 SomeRowsCount rows_may_be_empty() { return SomeRowsCount(Running::model()->rows_are_coupled()); }
-
-// Arrays one behind the other, each from a multiple of 64 bytes on.
-size_t room_of(const TensorType& type) { return (type.bytes() + 63) / 64 * 64; }
-
-std::byte* pack(const std::vector<Tensor>& tensors, std::byte* to) {
-  for (const Tensor& tensor : tensors) {
-    if (const size_t bytes = tensor.type().bytes()) std::memcpy(to, tensor.bytes(), bytes);
-    to += room_of(tensor.type());
-  }
-  return to;
-}
-
-std::vector<Tensor> unpack(const std::vector<TensorType>& types, const Buffer& buffer, std::byte*& from) {
-  std::vector<Tensor> out;
-  for (const TensorType& type : types) {
-    out.push_back(make_concrete(Literal(type, Buffer(buffer, from))));
-    from += room_of(type);
-  }
-  return out;
-}
 
 std::vector<Tensor> zeros_of(const std::vector<TensorType>& types) {
   std::vector<Tensor> out;
@@ -85,70 +26,86 @@ std::vector<Tensor> zeros_of(const std::vector<TensorType>& types) {
   return out;
 }
 
-std::vector<Tensor> joined(std::vector<Tensor> a, const std::vector<Tensor>& b) {
+template <class T>
+std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
 }  // namespace
 
-Model::Training::Sharded::Sharded(Training& training, bool trains)
+Model::Training::CutStep::CutStep(Training& training, bool trains)
     : training_(training),
       trains_(trains),
       shards_(training.options.logical_shards),
-      shard_(
-          [this](std::span<const TensorType> types, bool again, const std::string& after) {
-            return trace_shard(types, again, after);
-          },
-          {.name = shard_name(), .rewrites = shard_rewrites(std::make_shared<std::vector<VariablePtr>>())}),
+      shard_([this](std::span<const TensorType> types, bool again,
+                    const std::string& after) { return trace_shard(types, again, after); },
+             {.name = shard_name(), .rewrites = rewrites(std::make_shared<Crossing>())}),
       combine_([this](std::span<const TensorType> types, bool again,
                       const std::string&) { return trace_both(types, again); },
                {.name = "both_shards"}),
-      update_([this](std::span<const TensorType> types, bool again,
-                     const std::string& after) { return trace_update(types, again, after); },
-              {.name = trains ? "train_step" : "test_step", .rewrites = training.update_rewrites(trains)}) {}
+      update_([this](std::span<const TensorType>, bool, const std::string& after) { return rest(after); },
+              {.name = step_name(), .rewrites = training.update_rewrites(trains)}) {}
 
-Rewrites Model::Training::Sharded::shard_rewrites(
-    const std::shared_ptr<std::vector<VariablePtr>>& state) const {
-  Rewrites out;
-  const auto add = [&](Rewrite rewrite) {
-    out.push_back(std::make_shared<const Rewrite>(std::move(rewrite)));
+Rewrites Model::Training::CutStep::rewrites(const std::shared_ptr<Crossing>& crossing) const {
+  const auto run = [crossing](const TracedGraph& program, bool again) {
+    Rewritten out;
+    out.program =
+        trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
+          Inlined step(program, in);
+          std::ranges::stable_partition(step.results, is_gradient, &NamedTensor::name);
+          *crossing = {{}, {}, program.observations};
+          std::vector<Tensor> values;
+          for (const NamedTensor& result : step.results) {
+            (is_gradient(result.name) ? crossing->gradients : crossing->others).push_back(result.name);
+            values.push_back(result.value);
+          }
+          // They may follow the number of rows, as a count of draws, and the rest is that of any number.
+          for (size_t i = 0; i < step.updates.size(); ++i) {
+            crossing->others.push_back(cat("state/", i));
+            values.push_back(step.updates[i].next);
+          }
+          const std::vector<Tensor> of_all = meet_parts(values);
+          const size_t results = step.results.size();
+          for (size_t i = 0; i < of_all.size(); ++i)
+            (i < results ? step.results[i].value : step.updates[i - results].next) = of_all[i];
+          step.assign_updates();
+          const auto value_of = [&](const char* result) -> Tensor& {
+            return std::ranges::find(step.results, result, &NamedTensor::name)->value;
+          };
+          value_of("loss") = LossSums{value_of("loss_sum"), value_of("loss_weight")}.mean();
+          return step.results;
+        });
+    return out;
   };
-  if (trains_) {
-    add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
-    add(widen_gradients());
-    if (training_.scaling) add(LossScaling::scale_rows());
-    add(bind_seed([this] { return training_.seed({}); }));
-  }
-  add(state_as_results(state));
-  return out;
+  return training_.step_rewrites(trains_, std::make_shared<const Rewrite>(Rewrite{kCut, run}));
 }
 
-TracedGraph Model::Training::Sharded::trace_shard(std::span<const TensorType> types, bool again,
+TracedGraph Model::Training::CutStep::trace_shard(std::span<const TensorType> types, bool again,
                                                   const std::string& after) {
-  const BuildTransaction transaction;
-  Signature next;
-  const auto state = std::make_shared<std::vector<VariablePtr>>();
-  TracedGraph out = training_.trace_forward(shard_name(), types, again, trains_);
-  if (trains_) training_.require_trainable(out);
-  training_.require_equal_updates_of_parts(out, shard_name(), types, trains_);
-  next.observations = out.observations;
-  out = rewrite(std::move(out), shard_rewrites(state), again, after);
-  if (!after.empty() && after != kAllOfShard) return out;
-  next.state = *state;
-  next.gradient_of = out.gradients;
-  for (size_t i = 0; i < out.results; ++i) {
-    const GraphOutput& output = out.graph->outputs()[i];
-    const bool gradient = is_gradient(output.name);
-    (gradient ? next.gradients : next.others).push_back(output.name);
-    (gradient ? next.gradient_types : next.types).push_back(out.graph->type(output.value));
-  }
-  signature_ = std::make_shared<const Signature>(std::move(next));
-  return out;
+  const auto crossing = std::make_shared<Crossing>();
+  const Rewrites all = rewrites(crossing);
+  TracedGraph whole = training_.trace_step(shard_name(), types, trains_, all, again, after);
+  if (!after.empty() && after != all.back()->name) return whole;
+  Traced next{*crossing, {types.begin(), types.end()}, {}, {}, {}};
+  auto [part, rest] = cut_traced(whole, joined(next.gradients, next.others), step_name());
+  for (const GraphOutput& output : part.graph->outputs())
+    (is_gradient(output.name) ? next.gradient_types : next.types).push_back(part.graph->type(output.value));
+  next.rest = std::move(rest);
+  traced_ = std::make_shared<const Traced>(std::move(next));
+  return std::move(part);
 }
 
-TracedGraph Model::Training::Sharded::trace_both(std::span<const TensorType> types, bool again) const {
-  const Signature& of = *signature_;
+TracedGraph Model::Training::CutStep::rest(const std::string& after) const {
+  const auto crossing = std::make_shared<Crossing>();
+  const Rewrites all = rewrites(crossing);
+  if (after.empty() || after == all.back()->name) return traced_->rest;
+  const TracedGraph whole = training_.trace_step(shard_name(), traced_->arguments, trains_, all, true, after);
+  return cut_traced(whole, joined(crossing->gradients, crossing->others), step_name()).rest;
+}
+
+TracedGraph Model::Training::CutStep::trace_both(std::span<const TensorType> types, bool again) const {
+  const Traced& of = *traced_;
   std::vector<NamedType> arguments;
   for (const char* side : {"a/", "b/"}) {
     for (const std::string& name : of.others) arguments.push_back({side + name, types[arguments.size()]});
@@ -173,36 +130,7 @@ TracedGraph Model::Training::Sharded::trace_both(std::span<const TensorType> typ
   });
 }
 
-TracedGraph Model::Training::Sharded::trace_update(std::span<const TensorType> types, bool again,
-                                                   const std::string& after) const {
-  const BuildTransaction transaction;
-  const Signature& of = *signature_;
-  std::vector<NamedType> arguments;
-  for (const auto* names : {&of.gradients, &of.others}) {
-    for (const std::string& name : *names) arguments.push_back({name, types[arguments.size()]});
-  }
-  const char* const name = trains_ ? "train_step" : "test_step";
-  TracedGraph out = trace_graph(name, again, arguments, [&](std::span<const Tensor> in) {
-    NamedTensors results;
-    size_t state = 0;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].name.starts_with(kStateResult))
-        Variable(of.state[state++]).assign(in[i]);
-      else
-        results.push_back({arguments[i].name, in[i]});
-    }
-    const auto value_of = [&](const char* result) -> Tensor& {
-      return std::ranges::find(results, result, &NamedTensor::name)->value;
-    };
-    value_of("loss") = LossSums{value_of("loss_sum"), value_of("loss_weight")}.mean();
-    return results;
-  });
-  out.observations = of.observations;
-  out.gradients = of.gradient_of;
-  return rewrite(std::move(out), training_.update_rewrites(trains_), again, after);
-}
-
-auto Model::Training::Sharded::cut(const BatchRows& batch) const -> Cut {
+auto Model::Training::CutStep::cut(const BatchRows& batch) const -> Cut {
   Cut out(batch);
   const int64_t all = batch.count();
   if (batch.of_shards.empty()) {
@@ -228,7 +156,7 @@ auto Model::Training::Sharded::cut(const BatchRows& batch) const -> Cut {
   return out;
 }
 
-std::vector<ShardRange> Model::Training::Sharded::owned(const Cut& cut, int replica) const {
+std::vector<ShardRange> Model::Training::CutStep::owned(const Cut& cut, int replica) const {
   const int world = training_.replicas ? training_.replicas->mesh().world : 1;
   const std::vector<int64_t> own = owned_shards(shards_, replica, world);
   if (own.empty()) return {};
@@ -241,7 +169,7 @@ std::vector<ShardRange> Model::Training::Sharded::owned(const Cut& cut, int repl
   return out;
 }
 
-std::vector<Tensor> Model::Training::Sharded::shard(const Cut& cut, int number) const {
+std::vector<Tensor> Model::Training::CutStep::shard(const Cut& cut, int number) const {
   const auto i = static_cast<size_t>(number);
   const int64_t first = cut.firsts[i], count = cut.counts[i];
   std::vector<Tensor> out = rows_between(cut.rows, first, first + count);
@@ -251,7 +179,7 @@ std::vector<Tensor> Model::Training::Sharded::shard(const Cut& cut, int number) 
   return out;
 }
 
-std::vector<Tensor> Model::Training::Sharded::some_shard(const Cut& cut) const {
+std::vector<Tensor> Model::Training::CutStep::some_shard(const Cut& cut) const {
   if (!cut.here.empty()) return shard(cut, cut.here[0]);
   Cut none = cut;
   none.counts[0] = 1;
@@ -259,43 +187,34 @@ std::vector<Tensor> Model::Training::Sharded::some_shard(const Cut& cut) const {
   return shard(none, 0);
 }
 
-auto Model::Training::Sharded::run_shard(const std::vector<Tensor>& shard) const -> Found {
+auto Model::Training::CutStep::run_shard(const std::vector<Tensor>& shard) const -> Found {
   const SomeRowsCount mode = rows_may_be_empty();
   return found(shard_.call(shard));
 }
 
-auto Model::Training::Sharded::found(const std::vector<Tensor>& results) const -> Found {
-  const Signature& of = *signature_;
-  Found out;
-  // Gradients stand together behind the results of the forward pass, state behind them.
-  size_t first = 0;
-  while (first < of.others.size() && !of.others[first].starts_with(kStateResult)) ++first;
-  const auto gradients = results.begin() + static_cast<std::ptrdiff_t>(first);
-  const auto state = gradients + static_cast<std::ptrdiff_t>(of.gradients.size());
-  out.others.assign(results.begin(), gradients);
-  out.gradients.assign(gradients, state);
-  out.others.insert(out.others.end(), state, results.end());
-  return out;
+auto Model::Training::CutStep::found(const std::vector<Tensor>& results) const -> Found {
+  const auto others = results.begin() + std::ssize(traced_->gradients);
+  return {{results.begin(), others}, {others, results.end()}};
 }
 
-auto Model::Training::Sharded::both(Found a, const Found& b) const -> Found {
+auto Model::Training::CutStep::both(Found a, const Found& b) const -> Found {
   Found out;
   for (size_t i = 0; i < a.gradients.size(); ++i) out.gradients.push_back(a.gradients[i] + b.gradients[i]);
   out.others = combine_.call(joined(std::move(a.others), b.others));
   return out;
 }
 
-void Model::Training::Sharded::prepare(const Cut& cut) const {
+void Model::Training::CutStep::prepare(const Cut& cut) const {
   const auto prepare_one = [this](const std::vector<Tensor>& one) {
     const SomeRowsCount mode = rows_may_be_empty();
     shard_.prepare(one);
   };
   for (const int number : cut.here) prepare_one(shard(cut, number));
   if (cut.here.empty()) prepare_one(some_shard(cut));
-  combine_.prepare(joined(zeros_of(signature_->types), zeros_of(signature_->types)));
+  combine_.prepare(joined(zeros_of(traced_->types), zeros_of(traced_->types)));
 }
 
-auto Model::Training::Sharded::run_owned(const Cut& cut, int replica) const -> Parts {
+auto Model::Training::CutStep::run_owned(const Cut& cut, int replica) const -> Parts {
   const auto leaf = [&](const ShardRange& range) -> std::optional<Found> {
     if (range.count() > 1 || cut.counts[static_cast<size_t>(range.first)] == 0) return std::nullopt;
     return run_shard(shard(cut, range.first));
@@ -308,13 +227,11 @@ auto Model::Training::Sharded::run_owned(const Cut& cut, int replica) const -> P
   return out;
 }
 
-auto Model::Training::Sharded::gathered(const Parts& own, const Cut& cut) const -> Parts {
+auto Model::Training::CutStep::gathered(const Parts& own, const Cut& cut) const -> Parts {
   const Replicas& replicas = *training_.replicas;
-  const Signature& of = *signature_;
-  size_t bytes = 0, most = 0;
-  for (const auto* types : {&of.gradient_types, &of.types}) {
-    for (const TensorType& type : *types) bytes += room_of(type);
-  }
+  const Traced& of = *traced_;
+  const size_t bytes = packed_bytes(of.gradient_types) + packed_bytes(of.types);
+  size_t most = 0;
   for (int rank = 0; rank < replicas.mesh().world; ++rank) most = std::max(most, owned(cut, rank).size());
   const Buffer mine = allocate_buffer(most * bytes),
                all = allocate_buffer(replicas.mesh().world * most * bytes);
@@ -333,7 +250,7 @@ auto Model::Training::Sharded::gathered(const Parts& own, const Cut& cut) const 
   return out;
 }
 
-auto Model::Training::Sharded::run_together(const Cut& cut) const -> Parts {
+auto Model::Training::CutStep::run_together(const Cut& cut) const -> Parts {
   const SomeRowsCount mode = rows_may_be_empty();
   const auto world = static_cast<size_t>(training_.replicas->mesh().world);
   Parts out;
@@ -348,18 +265,18 @@ auto Model::Training::Sharded::run_together(const Cut& cut) const -> Parts {
   return out;
 }
 
-std::vector<Tensor> Model::Training::Sharded::run(const BatchRows& batch) const {
+std::vector<Tensor> Model::Training::CutStep::run(const BatchRows& batch) const {
   const Cut cut = this->cut(batch);
   const Replicas* const replicas = training_.replicas.get();
   Parts parts;
   if (!replicas) {
     parts = run_owned(cut, 0);
-  } else if (replicas->mesh().many() && replicas->of_device()) {
+  } else if (replicas->mesh().many() && replicas->rows().equal_parts) {
     parts = run_together(cut);
   } else if (replicas->mesh().workers > 1) {
     // A worker that runs no shard of this batch takes part in the exchange all the same, by the signature
     // that the others have: a layer may have been frozen since its last trace.
-    if (!signature_ || owned(cut, replicas->mesh().first).empty()) prepare(cut);
+    if (!traced_ || owned(cut, replicas->mesh().first).empty()) prepare(cut);
     parts = gathered(run_owned(cut, replicas->mesh().first), cut);
   } else {
     prepare(cut);
@@ -380,7 +297,7 @@ std::vector<Tensor> Model::Training::Sharded::run(const BatchRows& batch) const 
   return update_.call(joined(sum.gradients, sum.others));
 }
 
-std::pair<int64_t, int64_t> Model::Training::Sharded::own_rows(int64_t count) const {
+std::pair<int64_t, int64_t> Model::Training::CutStep::own_rows(int64_t count) const {
   const Replicas* const replicas = training_.replicas.get();
   if (!replicas) return {0, count};
   const int64_t each = (count + shards_ - 1) / shards_;
@@ -389,21 +306,21 @@ std::pair<int64_t, int64_t> Model::Training::Sharded::own_rows(int64_t count) co
   return {std::min(own.front() * each, count), std::min((own.back() + 1) * each, count)};
 }
 
-void Model::Training::Sharded::make_variables(const BatchRows& batch) const {
+void Model::Training::CutStep::make_variables(const BatchRows& batch) const {
   const SomeRowsCount mode = rows_may_be_empty();
   shard_.graph(some_shard(cut(batch)));
-  update_.graph(joined(zeros_of(signature_->gradient_types), zeros_of(signature_->types)));
 }
 
-std::shared_ptr<const Graph> Model::Training::Sharded::graph(const BatchRows& batch,
+std::shared_ptr<const Graph> Model::Training::CutStep::graph(const BatchRows& batch,
                                                              const std::string& after) const {
   const std::vector<Tensor> first = some_shard(cut(batch));
   const SomeRowsCount mode = rows_may_be_empty();
-  const Rewrites of_shard = shard_rewrites(std::make_shared<std::vector<VariablePtr>>());
-  const auto is_of_shard = [&](const auto& rewrite) { return rewrite->name == after; };
-  if (after == kTraced || std::ranges::any_of(of_shard, is_of_shard)) return shard_.graph(first, after);
+  const Rewrites all = rewrites(std::make_shared<Crossing>());
+  const auto behind = std::ranges::find(all, kCut, [](const auto& rewrite) { return rewrite->name; });
+  const auto is_before = [&](const auto& rewrite) { return rewrite->name == after; };
+  if (after == kTraced || std::any_of(all.begin(), behind + 1, is_before)) return shard_.graph(first, after);
   shard_.graph(first);
-  return update_.graph(joined(zeros_of(signature_->gradient_types), zeros_of(signature_->types)), after);
+  return update_.graph(joined(zeros_of(traced_->gradient_types), zeros_of(traced_->types)), after);
 }
 
 }  // namespace espalier
