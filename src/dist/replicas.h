@@ -48,8 +48,6 @@ class Replicas {
   // this process, in the current one.
   const RunContext* host() const { return host_; }
   bool rounds_gradients() const { return combine_.travel != DType::kF32; }
-  // Whether they are those of one device of a plugin, or of several, and not of this CPU.
-  bool of_device() const { return several_ != nullptr; }
 
   // What stands between the gradients of a step and its update; null where there is one replica.
   std::shared_ptr<const Rewrite> rewrite() const;

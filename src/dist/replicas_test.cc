@@ -183,7 +183,7 @@ TEST(Replica, OfOneProcessAndOfWorkersAreCounted) {
   EXPECT_EQ(two->mesh().world, 2);
   EXPECT_EQ(two->mesh().count, 2);
   EXPECT_EQ(two->mesh().workers, 1);
-  EXPECT_FALSE(two->mesh().launched || !two->shares().deals_shards || two->of_device() || two->host());
+  EXPECT_FALSE(two->mesh().launched || !two->shares().deals_shards || two->rows().equal_parts || two->host());
   EXPECT_TRUE(two->rewrite() && !one->rewrite());
   on_each_worker(3, [](const Strategy& workers) {
     const Replicas& own = *workers.replicas();
