@@ -184,7 +184,7 @@ class PartsPlace::PartsProgram final : public Program {
       std::vector<const Tensor*> views;
       for (const Tensor& input : inputs) views.push_back(&input);
       std::vector<Tensor> out(results);
-      program->run(views, donated, out, context);
+      run_within(*program, views, donated, out, context);
       for (const Alias& pair : pairs)
         if (!out[pair.output].defined()) out[pair.output] = inputs[pair.input];
       return out;

@@ -39,6 +39,14 @@ class Program {
   // it lies elsewhere, and nobody knows.
   virtual std::optional<size_t> bytes() const { return std::nullopt; }
 
+ protected:
+  // Of a program that is made of others: these are a part of its run, which is told once.
+  static void run_within(const Program& part, std::span<const Tensor* const> inputs,
+                         std::span<const char> donated, std::span<Tensor> outputs,
+                         const RunContext& context) {
+    part.call(inputs, donated, outputs, context);
+  }
+
  private:
   friend class Place;
   virtual void call(std::span<const Tensor* const> inputs, std::span<const char> donated,

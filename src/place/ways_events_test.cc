@@ -35,7 +35,7 @@ class Events : public OnEachWay {
   const WayKind kind = GetParam();
   const int64_t processes = static_cast<int64_t>(kind.processes), each = static_cast<int64_t>(replicas);
   const bool on_device = kind.devices > 0, staged = on_device && processes > 1,
-             in_pools = !on_device && !kind.interpreted && each > 1;
+             in_pools = !on_device && !kind.interpreted && !kind.shards && each > 1;
 };
 ESPALIER_ON_WAYS(Events, {});
 
@@ -58,7 +58,8 @@ TEST_P(Events, WhatRanksExchangeHasItsBytes) {
   const OnWay add(*own, adding_sums);
   for (int64_t call = 1; call <= 3; ++call) {
     add(rows_for(*own, kRows, call));
-    // Devices of one program meet inside of it, and one replica meets nobody.
+    // Devices of one program meet inside of it, shards of one rank by its programs, and one replica meets
+    // nobody.
     const int64_t exchanges = in_pools || staged ? call * each : 0;
     EXPECT_EQ(text_of(counts, Kind::kExchange), text_of(exchanges, exchanges * kRowBytes));
   }
@@ -149,7 +150,8 @@ ESPALIER_ON_WAYS(Reads, {{"host", "a result lies here"},
                          {"pools3", "a result lies here"},
                          {"devices2", "results of replicas are downloaded by the call"},
                          {"interpreter2", "a result lies here"},
-                         {"interpreter3", "a result lies here"}});
+                         {"interpreter3", "a result lies here"},
+                         {"shards4", "a result lies here"}});
 
 TEST_P(Reads, AreDownloadsOfTheContextThatReads) {
   const OnWay add(*way, adding_sums);
