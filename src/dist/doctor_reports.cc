@@ -15,7 +15,10 @@ std::string ranks_text(const std::set<int>& ranks) {
   std::string out;
   int shown = 0;
   for (const int rank : ranks) {
-    if (++shown > 8) return cat(out, " and ", ranks.size() - 8, " more");
+    if (++shown > 8) {
+      out += cat(" and ", ranks.size() - 8, " more");
+      break;
+    }
     out += cat(out.empty() ? "" : ", ", rank);
   }
   return cat(ranks.size() == 1 ? "rank " : "ranks ", out);
