@@ -155,6 +155,13 @@ TEST(DoctorWhole, JustEnoughIsEnough) {
   less.variables["ESPALIER_THREADS"] = "5";
   EXPECT_TRUE(troubles(less).starts_with("WARN  threads: 2 ranks here with 5 threads each, and 8 cores"))
       << troubles(less);
+  // Below a mask and no quota.
+  less = just;
+  less.machine.affinity = less.machine.allowed = 6;
+  less.variables.clear();
+  EXPECT_EQ(said_of(less, "cores"),
+            "OK    cores: 8 cores, of which this process may use 6 (affinity mask); 2 ranks here with 3 "
+            "threads each");
   // Between ranks of one host there are no connections, unless they talk through another engine.
   Planted here{.plan = {.ranks = 8}};
   here.machine.open_files = 128;
