@@ -6,8 +6,10 @@
 
 #include "espalier/espalier.h"
 #include "train/counted_rows.h"
+#include "train/dataset_batches.h"
 #include "train/error_text_test.h"
 #include "train/fit_rows.h"
+#include "train/ids.h"
 #include "train/rows.h"
 
 namespace espalier {
@@ -271,6 +273,73 @@ TEST(RowContracts, TheLossScaleStaysANumber) {
   for (int step = 0; step < 3; ++step)
     scales.push_back(model.train_on_batch(ones_of({2, 1}), full({2, 1}, 0)).at("loss_scale"));
   EXPECT_EQ(scales, (std::vector<double>{0x1p127, 0x1p127, 0x1p127}));
+}
+
+TEST(RowContracts, TheLeastAndTheMostOfIntegers) {
+  const auto of = [](const Tensor& integers, const Tensor& weights = {}) -> std::vector<int64_t> {
+    const std::optional<Extremes> out = extremes_of(integers, weights);
+    if (!out) return {};
+    return {out->least, out->least_row, out->most, out->most_row};
+  };
+  using Found = std::vector<int64_t>;
+  // Of equal ones the first row.
+  const Tensor x = Tensor::of<int32_t>({3, 1, 7, 1, 1, 7, 7, 2}, {4, 2});
+  EXPECT_EQ(of(x), (Found{1, 0, 7, 1}));
+  EXPECT_EQ(of(x, Tensor::of<float>({0, 0, 1, 2})), (Found{1, 2, 7, 2}));
+  EXPECT_EQ(of(x, Tensor::of<float>({1, 0, 0, 1})), (Found{1, 0, 7, 3}));
+  EXPECT_EQ(of(x, full({4}, 0)), Found{});
+  EXPECT_EQ(of(full({0, 2}, 1, DType::kI32)), Found{});
+  EXPECT_EQ(of(full({2, 0}, 1, DType::kI32)), Found{});
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(of(Tensor::of<uint64_t>({5, uint64_t{1} << 63})), (Found{5, 0, kMost, 1}));
+}
+
+TEST(RowContracts, ElementsOfADataset) {
+  const auto text = [](DatasetFormat format, const Tensors& element) {
+    return error_text([&] { StepArguments(std::move(format)).of(element); });
+  };
+  const Tensor x = ones_of({2, 3}), y = ones_of({2});
+  const std::string must = "ShapeError[fit.rows] a batch must be ";
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows"}, {x, y}), "nothing");
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows", .inputs = 1}, {x, y, y}), "nothing")
+      << "the last are weights";
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows"}, {y}), must + "x, y, it is f32[2]");
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows", .inputs = 1}, {x, y, y, y}),
+            must + "x, y, it is f32[2,3], f32[2], f32[2], f32[2]");
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows", .known_inputs = 1}, {x, y, y}),
+            must + "x, y, it is f32[2,3], f32[2], f32[2]");
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows", .known_inputs = 2}, {x, y}),
+            must + "2 tensors of x, y, it is f32[2,3], f32[2]");
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows", .labels = 2}, {x, y}),
+            must + "x, 2 tensors of y, it is f32[2,3], f32[2]");
+  EXPECT_EQ(text({.verb = "fit", .rows_rule = "fit.rows", .weighted = true}, {x, y}),
+            must + "x, y and the weight of each row, it is f32[2,3], f32[2]");
+  // Weights of a smaller batch behind a larger one, times those of its classes.
+  StepArguments arguments({.verb = "fit", .rows_rule = "fit.rows"});
+  EXPECT_EQ(arguments.of({x, y})[2].to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(arguments.of({ones_of({1, 3}), ones_of({1})})[2].to_vector<float>(), std::vector<float>{1});
+  StepArguments both({.verb = "fit", .rows_rule = "fit.rows", .weighted = true, .class_weight = {{1, 3}}});
+  EXPECT_EQ(both.of({x, Tensor::of<int32_t>({0, 1}), Tensor::of<float>({2, 5})})[2].to_vector<float>(),
+            (std::vector<float>{2, 15}));
+  const auto none = both.without_rows({x, Tensor::of<int32_t>({1, 1}), y});
+  EXPECT_EQ(none[0].to_vector<float>(), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(none[2].to_vector<float>(), std::vector<float>{0});
+}
+
+TEST(RowContracts, RowsOfAnInput) {
+  const Placeholder in = Input({2}, {.name = "a"});
+  Functional model({in}, {connect(Flatten(), in)});
+  const std::string takes = "ShapeError[functional.shape] input \"a\" takes rows of the shape [2], got ";
+  EXPECT_EQ(error_text([&] { model(ones_of({3, 2})); }), "nothing");
+  EXPECT_EQ(error_text([&] { model(ones_of({2})); }),
+            takes + "f32[2] | a row needs an axis of rows: .batch(32) of a dataset, expand_dims(x, 0)");
+  EXPECT_EQ(error_text([&] { model(ones_of({3})); }), takes + "f32[3]");
+  EXPECT_EQ(error_text([&] { model(ones_of({3, 2, 5})); }), takes + "f32[3,2,5]");
+}
+
+TEST(RowContracts, ThresholdsOfTheAreaUnderACurve) {
+  EXPECT_EQ(error_text([] { metrics::AUC({.num_thresholds = 1'000'000}); }), "nothing");
+  EXPECT_EQ(error_text([] { metrics::AUC({.num_thresholds = 2}); }), "nothing");
 }
 
 TEST(RowContracts, LossesOfNothing) {
