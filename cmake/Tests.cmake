@@ -63,9 +63,10 @@ if(cross_tests)
 endif()
 list(REMOVE_DUPLICATES test_rooms)
 
-# Libraries in the place of vendors', for tests of devices: a plugin that fails, one between us and a real one, a
-# call of which does, one whose devices are those of several processes, and a management library of GPUs.
-set(device_libraries broken_plugin shim_plugin pod_cpu_plugin fake_nvml)
+# Libraries in the place of vendors', for tests of devices: a plugin that fails, one that answers as a test says,
+# one between us and a real one, a call of which does, one whose devices are those of several processes, and a
+# management library of GPUs.
+set(device_libraries broken_plugin fake_plugin shim_plugin pod_cpu_plugin fake_nvml)
 foreach(name IN LISTS device_libraries)
   add_library(${name} MODULE tests/plugins/${name}.cc)
   set_target_properties(${name} PROPERTIES PREFIX "")

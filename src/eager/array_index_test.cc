@@ -67,6 +67,29 @@ TEST(ArrayIndex, Errors) {
   EXPECT_EQ(rule_of([&] { index(x, {Tensor::of<bool>({true})}); }), "index.mask");
 }
 
+TEST(ArrayIndex, SaysWhatItCannotPick) {
+  const Tensor x = counting_rows({3, 4});
+  const auto said = [&](const std::vector<Index>& indices) -> std::string {
+    try {
+      index(x, indices);
+    } catch (const Error& error) {
+      return error.rule() + ": " + error.message();
+    }
+    return "";
+  };
+  EXPECT_EQ(said({0, 0, 0}), "index.count: 3 indices for f32[3,4]");
+  EXPECT_EQ(said({2, 3}), "");
+  EXPECT_EQ(said({-3, -4}), "");
+  EXPECT_EQ(said({0, 4}), "index.range: position 4 is outside of axis 1 of size 4");
+  EXPECT_EQ(said({kEllipsis, -5}), "index.range: position -5 is outside of axis 1 of size 4");
+  EXPECT_EQ(said({3}), "index.range: position 3 is outside of axis 0 of size 3");
+  EXPECT_EQ(said({Slice{.step = 0}}), "index.step: the step of a slice must not be 0");
+  EXPECT_EQ(said({0, Tensor::of<bool>({true, true, false})}),
+            "index.mask: a mask of bool[3] does not fit the axes of f32[3,4] from axis 1 on");
+  EXPECT_EQ(said({0, 0, Tensor::of<bool>({true})}),
+            "index.mask: a mask of bool[1] does not fit the axes of f32[3,4] from axis 2 on");
+}
+
 TEST(ArrayIndex, Assignment) {
   const Tensor x = zeros({2, 3});
   EXPECT_EQ(floats_of(assign_at(x, {1}, 5)), (Floats{0, 0, 0, 5, 5, 5}));

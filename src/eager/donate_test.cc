@@ -112,6 +112,22 @@ TEST(Donate, OneThatIsGivenTwiceIsCopied) {
   });
 }
 
+// What is read of the other argument behind the first result, too.
+TEST(Donate, OneThatIsGivenTwiceIsReadToTheEnd) {
+  here_and_there([] {
+    const auto both = function(
+        [](const Tensor& a, const Tensor& b) {
+          const Tensor next = a + 10;
+          return std::vector<Tensor>{next, b + reduce_sum(next, {0})};
+        },
+        {.donate = {0}});
+    const Tensor x = Tensor::of({1.0f, 2.0f, 3.0f});
+    const std::vector<Tensor> out = both(x, x);
+    EXPECT_EQ(out[0].to_vector<float>(), (std::vector<float>{11, 12, 13}));
+    EXPECT_EQ(out[1].to_vector<float>(), (std::vector<float>{37, 38, 39}));
+  });
+}
+
 TEST(Donate, ATensorThatSharesTheArrayKeepsItsValues) {
   const auto step = function(add_row, {.donate = {0}});
   const Tensor cache = cache_of(3);

@@ -1,5 +1,6 @@
 #include "espalier/print.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -74,6 +75,63 @@ TEST(Print, LongRowsWrap) {
             "i32[1,30]\n"
             "[[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18,\n"
             "  19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]]");
+}
+
+TEST(Print, ABlockOfFourAxesIsSetApartByTwoLines) {
+  EXPECT_EQ(to_string(iota({DType::kI32, {2, 1, 2, 1}}, 0)),
+            "i32[2,1,2,1]\n"
+            "[[[[0],\n"
+            "   [0]]],\n"
+            "\n"
+            "\n"
+            " [[[1],\n"
+            "   [1]]]]");
+}
+
+TEST(Print, DigitsAreThoseThatAreNeeded) {
+  for (const auto& [value, text] : {std::pair{99999999.0, "99999999.0"},
+                                    {1e8, "1.0000e+08"},
+                                    {1e-4, "0.0001"},
+                                    {9.9e-5, "9.9000e-05"},
+                                    {-1e8, "-1.0000e+08"},
+                                    {-9.9e-5, "-9.9000e-05"},
+                                    {0.0, "0.0"},
+                                    {1.25, "1.25"},
+                                    {100.0, "100.0"},
+                                    {0.00004, "4.0000e-05"},
+                                    {0.12345, "0.1235"}})
+    EXPECT_EQ(to_string(Tensor::scalar(value)), std::string("f64[] ") + text);
+}
+
+TEST(Print, AThousandElementsAreShownAndEdgesBeyond) {
+  const auto lines = [](const Shape& shape) {
+    const std::string text = to_string(iota({DType::kI32, shape}, 0));
+    return std::ranges::count(text, '\n');
+  };
+  EXPECT_EQ(lines({1000, 1}), 1000) << "all of them, below the type";
+  EXPECT_EQ(lines({1001, 1}), 7) << "three, dots, and three";
+  EXPECT_EQ(lines({6, 200}), 6) << "an axis of six is shown whole";
+  EXPECT_EQ(lines({7, 200}), 7);
+  EXPECT_EQ(to_string(iota({DType::kI32, {2, 501}}, 1)),
+            "i32[2,501]\n"
+            "[[  0,   1,   2, ..., 498, 499, 500],\n"
+            " [  0,   1,   2, ..., 498, 499, 500]]");
+}
+
+// 80 columns: "[", 16 numbers of 3, ", " between them, "]" are 80 and fit.
+TEST(Print, ALineHasEightyColumns) {
+  const std::string text = to_string(full({17}, 100, DType::kI32));
+  const size_t begin = text.find('[', text.find('\n')), end = text.find('\n', begin);
+  EXPECT_EQ(end, text.npos) << text;
+  const std::string wider = to_string(full({40}, 1000, DType::kI32));
+  size_t longest = 0;
+  for (size_t at = wider.find('\n') + 1; at < wider.size();) {
+    const size_t stop = std::min(wider.find('\n', at), wider.size());
+    longest = std::max(longest, stop - at);
+    at = stop + 1;
+  }
+  EXPECT_LE(longest, 80u) << wider;
+  EXPECT_GT(longest, 80u - 6) << wider;
 }
 
 TEST(Print, SymbolicAndUndefinedTensorsHaveNoData) {

@@ -44,5 +44,18 @@ TEST(CompileOptions, SayHowLongReplicasWait) {
             cat(kOneReplica, entry_of("xla_cpu_collective_call_terminate_timeout_seconds", "\x18\xac\x02")));
 }
 
+// device_assignment, field 9: replica_count 3, computation_count 1, and one computation_devices with the
+// packed replica_device_ids. 300 is 2 * 128 + 44.
+TEST(CompileOptions, NameTheDeviceOfEachReplica) {
+  const std::string ids = "\x0a\x04\x02\x01\xac\x02";
+  const std::string assignment =
+      cat("\x4a\x0c", "\x08\x03", "\x10\x01", "\x1a", std::string(1, static_cast<char>(ids.size())), ids);
+  EXPECT_EQ(
+      encode({.excess_precision = true, .devices = {2, 1, 300}, .replicas = 3}),
+      cat("\x1a\x1d", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x20\x03", "\x28\x01", assignment));
+  EXPECT_EQ(encode({.excess_precision = true, .replicas = 4}),
+            cat("\x1a\x0f", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x20\x04", "\x28\x01"));
+}
+
 }  // namespace
 }  // namespace espalier::pjrt

@@ -26,6 +26,10 @@ TEST(Nvml, ListsWhatTheLibrarySays) {
   EXPECT_EQ(found.gpus[1].uuid, "GPU-2abc");
   EXPECT_EQ(found.gpus[1].memory_bytes, int64_t{2} << 30);
   EXPECT_EQ(found.gpus[1].major, 9);
+  EXPECT_EQ(found.gpus[1].minor, 0);
+  EXPECT_EQ(found.gpus[0].name, "NVIDIA Test 0");
+  EXPECT_EQ(found.gpus[0].uuid, "GPU-1abc");
+  EXPECT_EQ(found.gpus[0].memory_bytes, int64_t{1} << 30);
 }
 
 TEST(Nvml, WithoutTheLibraryThereAreNone) {
@@ -42,6 +46,10 @@ TEST(Nvml, TheEnvironmentChoosesAndOrders) {
   EXPECT_EQ(names_of(visible_gpus(all, "GPU-2")), Names{"b"});
   EXPECT_EQ(names_of(visible_gpus(all, "0, 1")), (Names{"a", "b"}));
   EXPECT_EQ(names_of(visible_gpus(all, "0,7,1")), Names{"a"});
+  EXPECT_EQ(names_of(visible_gpus(all, "1,2,0")), Names{"b"});
+  EXPECT_EQ(names_of(visible_gpus(all, "1,0x,1")), Names{"b"});
+  EXPECT_EQ(names_of(visible_gpus(all, "GPU-2,GPU-3,0")), Names{"b"});
+  EXPECT_EQ(names_of(visible_gpus(all, "GPU-")), Names{"a"});
   EXPECT_EQ(names_of(visible_gpus(all, "-1")), Names{});
   EXPECT_EQ(names_of(visible_gpus(all, "")), Names{});
 }

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
 #include <thread>
 
@@ -95,6 +96,14 @@ TEST_F(ProgramCacheTest, TheFolderOfAUser) {
 
   bytes.set("1000");
   EXPECT_EQ(ProgramCache::of_user().cap(), 1000);
+  bytes.set("0");
+  EXPECT_EQ(ProgramCache::of_user().cap(), 0);
+  EXPECT_EQ(ProgramCache::of_user().why_not(), "");
+  bytes.set("");
+  EXPECT_EQ(ProgramCache::of_user().cap(), int64_t{1} << 30);
+  bytes.set("-1");
+  EXPECT_EQ(ProgramCache::of_user().why_not(),
+            "ESPALIER_CACHE_BYTES must be a whole number from 0 on, and is -1");
   bytes.set("1GB");
   EXPECT_EQ(ProgramCache::of_user().why_not(),
             "ESPALIER_CACHE_BYTES must be a whole number from 0 on, and is 1GB");
@@ -147,6 +156,22 @@ TEST_F(PluginContent, IsComputedOnceAndAnewAfterAChange) {
   EXPECT_THROW(cache.content_of_plugin(home + "/none.so"), IoError);
   // Without a folder, too.
   EXPECT_EQ(ProgramCache(plugin).content_of_plugin(plugin), sha256_of("other"));
+}
+
+TEST_F(PluginContent, OfTheLastOnesIsRemembered) {
+  const auto plugin_of = [&](int i) { return cat(home, "/plugin", i, ".so"); };
+  for (int i = 0; i < 33; ++i) {
+    write_bytes(plugin_of(i), cat("plugin ", i));
+    cache.content_of_plugin(plugin_of(i));
+  }
+  const std::string text = posix_env().read_file(remembered);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 32);
+  EXPECT_EQ(text.find(sha256_of("plugin 0")), text.npos) << "the first one is forgotten";
+  const size_t end = text.find('\n');
+  EXPECT_EQ(text.substr(end - 64, 64), sha256_of("plugin 32"));
+  const ino_t last = written();
+  EXPECT_EQ(ProgramCache(folder).content_of_plugin(plugin_of(1)), sha256_of("plugin 1"));
+  EXPECT_EQ(written(), last);
 }
 
 TEST_F(PluginContent, OfADamagedFileIsComputedAnew) {

@@ -44,6 +44,33 @@ TEST(ProgramKeys, OfTheHostAreItsModelAndFlags) {
   EXPECT_EQ(host_features(), host_features());
 }
 
+TEST(ProgramKeys, OfACpuCountsWhatLasts) {
+  // Fields of /proc/cpuinfo, of x86 and of Arm.
+  const auto digest = [](const std::string& head, const char* value) {
+    return host_features_in(cat("processor\t: 0\n", head, "\t: ", value, "\nlast\t: 1\n"));
+  };
+  for (const char* head : {"vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features",
+                           "CPU part", "CPU implementer", "CPU architecture", "CPU variant", "CPU revision"})
+    EXPECT_NE(digest(head, "1"), digest(head, "2")) << head;
+  for (const char* head : {"cpu MHz", "bogomips", "cache size", "microcode", "apicid", "BogoMIPS"})
+    EXPECT_EQ(digest(head, "1"), digest(head, "2")) << head;
+  EXPECT_NE(host_features_in("model\t: 1"), host_features_in("model\t: 2")) << "without an end of line";
+}
+
+TEST(ProgramKeys, AProgramIsCalledByItsModule) {
+  for (const auto& [text, name] : {std::pair{"module @step {\n}", "step"},
+                                   {"module @step attributes {}", "step"},
+                                   {"module @step\n{}", "step"},
+                                   {"module @step{}", "step"},
+                                   {"module @\"a step\" {}", "a step"},
+                                   {"module {}", ""},
+                                   {" module @step {}", ""}}) {
+    ProgramKey key;
+    key.text = text;
+    EXPECT_EQ(key.program(), name) << text;
+  }
+}
+
 TEST(ProgramKeys, FlagsAreThoseOfTheEnvironmentAndOfTheFilesItNames) {
   EnvironmentVariable xla("XLA_FLAGS", nullptr), tpu("LIBTPU_INIT_ARGS", nullptr);
   std::vector<std::string> seen = {compiler_flags()};
@@ -66,6 +93,13 @@ TEST(ProgramKeys, FlagsAreThoseOfTheEnvironmentAndOfTheFilesItNames) {
   }
   std::ranges::sort(seen);
   EXPECT_EQ(std::ranges::adjacent_find(seen), seen.end());
+  // Flags are flags behind blanks, too, and no file; one that is none counts by its name.
+  tpu.set(nullptr);
+  xla.set(" \t--xla_a=1");
+  EXPECT_EQ(compiler_flags(), "XLA_FLAGS=12: \t--xla_a=1;");
+  xla.set("");
+  tpu.set("--b");
+  EXPECT_EQ(compiler_flags(), "XLA_FLAGS=0:;LIBTPU_INIT_ARGS=3:--b;");
 }
 
 }  // namespace
