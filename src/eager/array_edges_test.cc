@@ -52,7 +52,7 @@ TEST(ArrayEdges, EinsumOfDotsOfDifferentRanks) {
       {"named in the result",
        einsum("...i,...i->i...", {cube, square}),
        {2, 2, 2},
-       {0, 0, 8, 12, 1, 9, 5, 21}},
+       {0, 4, 0, 12, 1, 9, 5, 21}},
       {"broadcast", einsum("...,...->...", {ones({2, 1}), counted_up({3})}), {2, 3}, {0, 1, 2, 0, 1, 2}},
   });
 }
@@ -90,7 +90,7 @@ TEST(ArrayEdges, EinsumSaysWhatItCannotRead) {
   EXPECT_EQ(refused("ij,...ijk", {a, b}),
             "einsum.rank: \"...ijk\" names 3 axes of operand 1, which is f32[3,4]");
   EXPECT_EQ(refused("ij,ik", {a, b}), "einsum.size: 'i' is 2 and, in operand 1 (f32[3,4]), 3");
-  EXPECT_EQ(refused("...,...", {a, b}), "einsum.size: axis -1 of ... is 3 and, in operand 1 (f32[3,4]), 4");
+  EXPECT_EQ(refused("...,...", {a, b}), "einsum.size: axis -2 of ... is 2 and, in operand 1 (f32[3,4]), 3");
   EXPECT_EQ(refused("ij,jj", {a, b}),
             "einsum.size: 'j' is 3 and 4 in operand 1 (f32[3,4]): a size of 1 stands for another across "
             "operands alone");
@@ -204,7 +204,6 @@ TEST(ArrayEdges, WhatIsReduced) {
       {"var of fewer", var(square, 0, false, 3), {2}, {kInf, kInf}},
       {"stddev with its axis", stddev(square * 3, 1, true), {2, 1}, {1.5f, 1.5f}},
       {"stddev, corrected", stddev(square, 0, false, -6), {2}, {0.5f, 0.5f}},
-      {"logsumexp of all", logsumexp(zeros({2, 1})), {}, {std::log(2.0f)}},
       {"norm of order 1 with its axis", norm(square - 2, 1, 1, true), {2, 1}, {3, 1}},
       {"largest norm of rows", norm(square - 3, kInf, 1), {2}, {3, 1}},
       {"norm of columns", norm(Tensor::of<float>({3, 5, 4, 12}, {2, 2}), 2, 0), {2}, {5, 13}},
@@ -213,6 +212,7 @@ TEST(ArrayEdges, WhatIsReduced) {
       {"nonzero ones", count_nonzero(square, 0), {2}, {1, 2}},
       {"nonzero NaN", count_nonzero(Tensor::of<float>({0, std::nanf(""), -0.0f})), {}, {1}},
   });
+  EXPECT_NEAR(logsumexp(zeros({2, 1})).item<float>(), std::log(2.0), 1e-6);
   // ln of e^0 + e^1 + e^4 + e^5, and of the others.
   const auto logs = logsumexp(cube, {0, 2}, true);
   EXPECT_EQ(logs.shape(), (Shape{1, 2, 1}));
@@ -267,7 +267,7 @@ TEST(ArrayEdges, WhatIsMultiplied) {
       {"tensordot of chosen axes",
        tensordot(square, cube, {0}, {1}),
        {2, 2, 2},
-       {4, 6, 12, 14, 6, 9, 22, 25}},
+       {4, 6, 12, 14, 6, 10, 22, 26}},
       {"tensordot from the back", tensordot(square, square, {-1}, {-2}), {2, 2}, {2, 3, 6, 11}},
       {"outer of matrices", outer(square, pair), {4, 2}, {0, 0, 1, 2, 2, 4, 3, 6}},
   });

@@ -16,7 +16,8 @@ std::string texts(const std::vector<Tensor>& tensors) {
   return out;
 }
 std::string together(Combination combination, const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  Observation how{.combination = combination};
+  Observation how;
+  how.combination = combination;
   how.combine = [](std::span<const Tensor> left, std::span<const Tensor> right) {
     return std::vector<Tensor>{left[0] * 10 + right[0]};
   };
@@ -54,13 +55,15 @@ TEST(Observations, AreFoldedIntoTheirVariables) {
     observe(std::move(observation));
     return texts({first.read(), second.read()});
   };
-  EXPECT_EQ(after({.increments = {pair(1, 1), pair(2, 3)}}), "f32[2]\n[2.0, 3.0]; f32[2]\n[12.0, 23.0]");
-  EXPECT_EQ(after({.increments = {pair(9, 1), pair(2, 30)}, .combination = Combination::kMaximum}),
-            "f32[2]\n[9.0, 2.0]; f32[2]\n[10.0, 30.0]");
+  EXPECT_EQ(after({.variables = {}, .increments = {pair(1, 1), pair(2, 3)}}),
+            "f32[2]\n[2.0, 3.0]; f32[2]\n[12.0, 23.0]");
+  EXPECT_EQ(
+      after({.variables = {}, .increments = {pair(9, 1), pair(2, 30)}, .combination = Combination::kMaximum}),
+      "f32[2]\n[9.0, 2.0]; f32[2]\n[10.0, 30.0]");
   const auto fold = [](std::span<const Tensor> now, std::span<const Tensor> increments) {
     return std::vector<Tensor>{now[0] + increments[2], now[1] - increments[0]};
   };
-  EXPECT_EQ(after({.increments = {pair(1, 1), pair(2, 3), pair(5, 6)}, .fold = fold}),
+  EXPECT_EQ(after({.variables = {}, .increments = {pair(1, 1), pair(2, 3), pair(5, 6)}, .fold = fold}),
             "f32[2]\n[6.0, 8.0]; f32[2]\n[ 9.0, 19.0]");
 }
 

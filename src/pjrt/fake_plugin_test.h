@@ -15,8 +15,8 @@
 #include "ir/builder.h"
 #include "ir/sink.h"
 #include "pjrt/client_device.h"
+#include "pjrt/fake_plugin_state_test.h"
 #include "pjrt/plugin_test.h"
-#include "plugins/fake_state.h"
 
 namespace espalier::pjrt {
 

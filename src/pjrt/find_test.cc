@@ -193,7 +193,7 @@ TEST(DeviceNames, ListsHaveALength) {
   EXPECT_EQ(single_devices("gpu:1,tpu:0-1"), (Lines{"gpu:1", "tpu:0", "tpu:1"}));
   EXPECT_EQ(joined_name({"gpu:4", "gpu:5"}), "gpu:4-5");
   EXPECT_EQ(joined_name({"gpu:5", "gpu:4"}), "gpu:5,4");
-  EXPECT_EQ(joined_name({"gpu.2:10"}), "gpu.2:10-10");
+  EXPECT_EQ(joined_name({"gpu.2:9", "gpu.2:10"}), "gpu.2:9-10");
 }
 
 TEST(DeviceNames, XlaForCpusHasAsManyAsTheEnvironmentSays) {

@@ -188,7 +188,7 @@ struct DeviceOptions : testing::Test {
 TEST_F(DeviceOptions, AreOfThePluginThatTheDeviceIsOf) {
   EXPECT_EQ(pjrt::client_options("gpu"), pjrt::ClientOptions());
   set_memory_growth("gpu:1", true);
-  EXPECT_EQ(pjrt::client_options("gpu"), (pjrt::ClientOptions{.memory_grows = true}));
+  EXPECT_EQ(pjrt::client_options("gpu"), (pjrt::ClientOptions{.memory_grows = true, .visible = {}}));
   set_memory_fraction("GPU", 1);
   set_visible_devices({"gpu:2", "gpu:0"});
   EXPECT_EQ(pjrt::client_options("gpu"),

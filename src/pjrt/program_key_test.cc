@@ -96,7 +96,7 @@ TEST(ProgramKeys, FlagsAreThoseOfTheEnvironmentAndOfTheFilesItNames) {
   // Flags are flags behind blanks, too, and no file; one that is none counts by its name.
   tpu.set(nullptr);
   xla.set(" \t--xla_a=1");
-  EXPECT_EQ(compiler_flags(), "XLA_FLAGS=12: \t--xla_a=1;");
+  EXPECT_EQ(compiler_flags(), "XLA_FLAGS=11: \t--xla_a=1;");
   xla.set("");
   tpu.set("--b");
   EXPECT_EQ(compiler_flags(), "XLA_FLAGS=0:;LIBTPU_INIT_ARGS=3:--b;");

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/fake_state.h"
+#include "pjrt/fake_plugin_state_test.h"
 
 namespace espalier::pjrt {
 
