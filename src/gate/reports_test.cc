@@ -133,6 +133,60 @@ TEST(GateReports, JsonHoldsTheVerdict) {
   EXPECT_EQ(parse_json(json_report(verdict_of("\xe9")))["gates"][1]["findings"][0]["slice"], "g=\xc3\xa9");
 }
 
+// All but the sentence and what was found.
+TEST(GateReports, JsonSaysOfEachGateWhatItIs) {
+  const Assessment given =
+      assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 1, 1, 1, 1}});
+  const struct {
+    const char *keys, *json;
+  } cases[] = {
+      {"metric = \"accuracy\"\nmin = 0.5\nmax = 0.9",
+       R"({"name":"accuracy","verdict":"pass","severity":"error","of":"accuracy","where":"overall","slice":null,)"
+       R"("against":null,"given":null,"measure":"difference","change":"none","min":0.5,"max":0.9,)"
+       R"("decide":"estimate","threshold":0.5,"least_rows":0,"left_out":0,"expired_waivers":[]})"},
+      {"name = \"x\"\nmetric = \"recall\"\nslice = \"g=b\"\nagainst = \"g=a\"\nmin = -0.1\ndecide = "
+       "\"proven-over\"\nseverity = \"warn\"",
+       R"({"name":"x","verdict":"blocked","severity":"warn","of":"true_positive_rate","where":"slice",)"
+       R"("slice":"g=b","against":"g=a","given":null,"measure":"difference","change":"none","min":-0.1,)"
+       R"("max":null,"decide":"proven-over","threshold":0.5,"least_rows":0,"left_out":0,"expired_waivers":[]})"},
+      {"name = \"y\"\nmetric = \"accuracy\"\neach = \"g\"\nmax = 0.9\ndecide = \"proven-under\"\n"
+       "least_rows = 30\nthin = \"left-out\"",
+       R"({"name":"y","verdict":"pass","severity":"error","of":"accuracy","where":"each","slice":"g",)"
+       R"("against":null,"given":null,"measure":"difference","change":"none","min":null,"max":0.9,)"
+       R"("decide":"proven-under","threshold":0.5,"least_rows":30,"left_out":1,"expired_waivers":[]})"},
+      {"metric = \"recall\"\nbetween = \"g\"\nmeasure = \"ratio\"\nchange = \"relative\"\nmin = -0.5\n"
+       "threshold = 0.25",
+       R"({"name":"true_positive_rate ratio between g against the baseline","verdict":"undecided",)"
+       R"("severity":"error","of":"true_positive_rate","where":"between","slice":"g","against":null,"given":null,)"
+       R"("measure":"ratio","change":"relative","min":-0.5,"max":null,"decide":"estimate","threshold":0.25,)"
+       R"("least_rows":0,"left_out":0,"expired_waivers":[]})"},
+      {"criterion = \"equal_opportunity\"\nbetween = \"sex\"\ngiven = \"job*age\"\nchange = "
+       "\"absolute\"\nmax = 0.1",
+       R"({"name":"equal_opportunity between sex within job*age against the baseline","verdict":"undecided",)"
+       R"("severity":"error","of":"equal_opportunity","where":"between","slice":"sex","against":null,)"
+       R"("given":["job","age"],"measure":"difference","change":"absolute","min":null,"max":0.1,)"
+       R"("decide":"estimate","threshold":0.5,"least_rows":0,"left_out":0,"expired_waivers":[]})"},
+      {"data = \"drift\"\nmax = 2",
+       R"({"name":"data: drift","verdict":"undecided","severity":"error","of":"drift","where":"data","slice":null,)"
+       R"("against":null,"given":null,"measure":"difference","change":"none","min":null,"max":2.0,)"
+       R"("decide":"estimate","threshold":0.5,"least_rows":0,"left_out":0,"expired_waivers":[]})"},
+      {"name = \"z\"\nmetric = \"accuracy\"\neach = \"g\"\nmin = 0\n[[waivers]]\ngate = \"z\"\nslice = "
+       "\"g=a\"\nname = \"n\"\nreason = \"r\"\nexpires = 2030-06-14",
+       R"({"name":"z","verdict":"blocked","severity":"error","of":"accuracy","where":"each","slice":"g",)"
+       R"("against":null,"given":null,"measure":"difference","change":"none","min":0.0,"max":null,)"
+       R"("decide":"estimate","threshold":0.5,"least_rows":0,"left_out":0,)"
+       R"("expired_waivers":[{"slice":"g=a","name":"n","reason":"r","expires":"2030-06-14"}]})"},
+  };
+  for (const auto& each : cases) {
+    const Gates gates = read_gates(cat("[[gates]]\n", each.keys), "gates.toml");
+    nlohmann::ordered_json found =
+        json_of(judge(gates, given, nullptr, std::chrono::year(2030) / 6 / 15))["gates"][0];
+    found.erase("sentence");
+    found.erase("findings");
+    EXPECT_EQ(found.dump(), each.json) << each.keys;
+  }
+}
+
 TEST(GateReports, JunitHasACaseForEachGate) {
   EXPECT_EQ(junit_report(verdict_of("b\x01\n\xef\xbf\xbe")), R"xml(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="espalier check" tests="5" failures="1" errors="1" skipped="1">

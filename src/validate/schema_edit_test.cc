@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "espalier/error.h"
 #include "validate/schema_tags.h"
 
@@ -49,6 +50,44 @@ TEST(SchemaEdit, SetsFieldsByShortAndLongNames) {
             "why = so, then");
   EXPECT_EQ(set("dataset.min_examples_count=100").dataset_constraints().min_examples_count(), 100);
   EXPECT_FALSE(set("company.domain=").feature(0).has_domain());
+}
+
+TEST(SchemaEdit, EachShortNameIsOfItsField) {
+  const std::pair<const char*, const char*> fields[] = {
+      {"min_count=7", "presence { min_count: 7 }"},
+      {"min_fraction=0.5", "presence { min_fraction: 0.5 }"},
+      {"min_domain_mass=0.5", "distribution_constraints { min_domain_mass: 0.5 }"},
+      {"least_values=7", "value_count { min: 7 }"},
+      {"most_values=7", "value_count { max: 7 }"},
+      {"least_unique=7", "unique_constraints { min: 7 }"},
+      {"most_unique=7", "unique_constraints { max: 7 }"},
+      {"drift=0.5", "drift_comparator { infinity_norm { threshold: 0.5 } }"},
+      {"drift_jensen_shannon=0.5", "drift_comparator { jensen_shannon_divergence { threshold: 0.5 } }"},
+      {"drift_difference=0.5", "drift_comparator { normalized_abs_difference { threshold: 0.5 } }"},
+      {"skew=0.5", "skew_comparator { infinity_norm { threshold: 0.5 } }"},
+      {"skew_jensen_shannon=0.5", "skew_comparator { jensen_shannon_divergence { threshold: 0.5 } }"},
+      {"skew_difference=0.5", "skew_comparator { normalized_abs_difference { threshold: 0.5 } }"},
+      {"lifecycle=BETA", "lifecycle_stage: BETA"},
+      {"min=-3", "int_domain { min: -3 }"},
+      {"max=3", "int_domain { max: 3 }"},
+      {"disallow_nan=true", "float_domain { disallow_nan: true }"},
+      {"disallow_inf=true", "float_domain { disallow_inf: true }"},
+  };
+  for (const auto& [words, field] : fields) {
+    tfmd::Schema wanted;
+    parse_metadata(cat("feature { name: 'age' type: INT ", field, " }"), wanted);
+    EXPECT_EQ(set(cat("age.", words)).feature(3).DebugString(), wanted.feature(0).DebugString()) << words;
+  }
+  const std::pair<const char*, const char*> of_real[] = {{"min=0.5", "float_domain { min: 0.5 }"},
+                                                         {"max=1e3", "float_domain { max: 1000 }"}};
+  for (const auto& [words, field] : of_real) {
+    tfmd::Schema wanted;
+    parse_metadata(cat("feature { name: 'tips' type: FLOAT shape {} in_environment: 'serving' ", field, " }"),
+                   wanted);
+    EXPECT_EQ(set(cat("tips.", words)).feature(2).DebugString(), wanted.feature(0).DebugString()) << words;
+  }
+  // Of texts the domain that there is says which.
+  EXPECT_EQ(edited({.set = {"'a.b'.int_domain.min=1", "'a.b'.max=9"}}).feature(4).int_domain().max(), 9);
 }
 
 TEST(SchemaEdit, SetsTagsAndRules) {
@@ -109,6 +148,14 @@ TEST(SchemaEdit, RefusesLimitsThatCheckNothing) {
   EXPECT_EQ(one.feature(3).value_count().min(), 1);
   EXPECT_EQ(one.feature(3).value_count().max(), 1);
   EXPECT_EQ(one.feature(3).int_domain().max(), 3);
+  // 0 and 1 are shares, and 0 is a threshold and a count.
+  for (const char* right :
+       {"company.min_domain_mass=0", "company.min_domain_mass=1", "age.min_fraction=0", "age.min_fraction=1",
+        "company.drift=0", "age.min_count=0", "company.skew=2", "dataset.min_examples_count=0"})
+    EXPECT_EQ(edit_rule_of({.set = {right}}), "none") << right;
+  for (const Sets& wrong :
+       {Sets{"age.min_deviation=2", "age.max_deviation=1"}, Sets{"age.min_zeros=0.5", "age.max_zeros=0.25"}})
+    EXPECT_EQ(edit_rule_of({.set = wrong}), "schema_edit.limits") << wrong[0];
   // Ends move together, whichever is named first.
   const tfmd::Schema moved = edited({.set = {"age.min=0", "age.max=9", "age.min=20", "age.max=30"}});
   EXPECT_EQ(moved.feature(3).int_domain().min(), 20);

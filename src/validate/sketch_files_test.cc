@@ -173,6 +173,30 @@ TEST(Sketches, ThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(mistake_of({numbers, older}), "sketch.version t10.txt: a sketch of version 5, not of 6");
 }
 
+// Whichever file comes first.
+TEST(Sketches, OfColumnsWithoutValuesTakeTheTypeThatOthersHave) {
+  TableFolder folder;
+  const auto sketch = [&](const std::string& cell) {
+    return sketch_of(folder, {folder.file(cat("a,b\n", cell, ",1\n"))}, with_header());
+  };
+  const TableFile none = sketch(""), texts = sketch("x"), whole = sketch("1"), real = sketch("1.5");
+  const auto type = [](const std::vector<TableFile>& files) {
+    const auto feature = merged_sketches(files).list().datasets(0).features(0);
+    return cat(tfmd::FeatureNameStatistics::Type_Name(feature.type()), " of ",
+               feature.has_string_stats() ? feature.string_stats().common_stats().num_non_missing()
+                                          : feature.num_stats().common_stats().num_non_missing());
+  };
+  EXPECT_EQ(type({none, texts}), "STRING of 1");
+  EXPECT_EQ(type({texts, none}), "STRING of 1");
+  EXPECT_EQ(type({none, none, texts, texts}), "STRING of 2");
+  EXPECT_EQ(type({none, whole, none}), "INT of 1");
+  EXPECT_EQ(type({real, none, whole}), "FLOAT of 2");
+  EXPECT_EQ(mistake_of({none, texts, real}),
+            cat("sketch.type ", real.name, ": \"a\" has numbers, and texts in files before"));
+  EXPECT_EQ(mistake_of({whole, none, texts}),
+            cat("sketch.type ", texts.name, ": \"a\" has texts, and whole numbers in files before"));
+}
+
 TEST(Sketches, ThatAreDamagedAreRefused) {
   TableFolder folder;
   const std::string whole =

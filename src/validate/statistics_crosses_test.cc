@@ -118,6 +118,19 @@ TEST(Crosses, AreOfColumnsThatThereAreAndNotTooMany) {
   StatisticsOptions sliced = crossed();
   sliced.slice = "kind";
   EXPECT_EQ(rule_of([&] { data_of(table(100), sliced); }), "stats.crosses");
+  // All rows and two slices: 73 columns are 2628 pairs, 74 are 2701, 3 * 2701 = 8103, and 75 are 2775.
+  EXPECT_EQ(data_of(table(74), sliced).cross_features_size(), 2701);
+  EXPECT_EQ(rule_of([&] { data_of(table(75), sliced); }), "stats.crosses");
+  const TableStatistics two({{"a", "b"}, {CellType::kInt, CellType::kFloat}}, crossed());
+  EXPECT_TRUE(two.crossed(0) && two.crossed(1));
+  const auto begun = [](size_t columns) {
+    TableColumns named;
+    for (size_t i = 0; i < columns; ++i) named.names.push_back(cat("c", i));
+    named.types.assign(columns, CellType::kInt);
+    return rule_of([&] { TableStatistics(named, crossed()); });
+  };
+  EXPECT_EQ(begun(128), "nothing");
+  EXPECT_EQ(begun(129), "stats.crosses") << "before a row was read";
 }
 
 }  // namespace
