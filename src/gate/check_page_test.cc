@@ -50,7 +50,7 @@ TEST(PageDifferences, ShowWhatStandsAroundThem) {
   EXPECT_EQ(first(25, 40), said("...", std::string(24, 'a') + "1" + std::string(39, 'b'), "..."));
 }
 
-const char* const kGates = R"toml(
+const char* const kPageGates = R"toml(
 [[gates]]
 name = "passes"
 metric = "accuracy"
@@ -84,7 +84,7 @@ expires = 2030-12-31
 TEST(CheckPage, HasTheVerdictAndTheGatesTheWorstFirstAndWhatIsNext) {
   const Assessment given = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}});
   const Verdict verdict =
-      judge(read_gates(kGates, "gates.toml"), given, nullptr, std::chrono::year(2030) / 6 / 15);
+      judge(read_gates(kPageGates, "gates.toml"), given, nullptr, std::chrono::year(2030) / 6 / 15);
   std::vector<std::string> asked;
   const std::string page =
       check_page(verdict, given,

@@ -55,7 +55,7 @@ TEST(DataSpreads, OfValuesHaveABarForEachThatEnoughRowsHave) {
 
 TEST(DataSpreads, OfValuesHaveTenBarsAndOneOfTheRest) {
   std::vector<std::pair<std::string, int>> cells;
-  for (int i = 0; i < 12; ++i) cells.emplace_back(cat("v", static_cast<char>('a' + i)), 20 - i);
+  for (int i = 0; i < 12; ++i) cells.emplace_back(std::string("v") + static_cast<char>('a' + i), 20 - i);
   const ColumnSpread found = spread(column_of(cells), column_of(cells), 1);
   EXPECT_EQ(found.train, (Bars{20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 19}));
   EXPECT_EQ(found.axis, "va, vb, vc, vd, ve, vf, vg, vh, vi, vj, 2 others");

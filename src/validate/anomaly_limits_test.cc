@@ -215,8 +215,8 @@ TEST(AnomalyLimits, OfDriftAndSkewAreMeasuredEachByItselfAndAllowedThemselves) {
     const Validation found = validate(schema, inputs);
     std::string out;
     for (const tfmd::DriftSkewInfo& each : found.measured) {
-      for (const auto& one : each.drift_measurements()) out += cat("drift ", one.value(), " ");
-      for (const auto& one : each.skew_measurements()) out += cat("skew ", one.value(), " ");
+      for (const auto& one : each.drift_measurements()) out += cat("drift ", six_digits(one.value()), " ");
+      for (const auto& one : each.skew_measurements()) out += cat("skew ", six_digits(one.value()), " ");
     }
     EXPECT_EQ(anomalies_of(found, schema).drift_skew_info_size(), static_cast<int>(found.measured.size()));
     return out + (found.features.empty() ? "" : said_of(found.features[0].reasons));
