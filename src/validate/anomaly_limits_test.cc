@@ -148,6 +148,8 @@ TEST(AnomalyLimits, OfTextsAreAllowedThemselves) {
               three,
               "string_domain { name: 'a' value: 'a' } "
               "string_domain { name: 'all' value: 'a' value: 'c' value: 'b\\\"\\t\\001' }");
+  EXPECT_EQ(said("type: BYTES string_domain { value: 'a' }", texts(bucket("a", 396) + bucket("b", 4))),
+            "b (~1%) | values of the domain");
   expect_said({{"type: BYTES int_domain { min: -3 max: 12 }", ""},
                {"type: BYTES int_domain { min: -2 max: 11 }", "-3 | >= -2; 12 | <= 11"},
                {"type: BYTES float_domain { min: -3 max: 12 }", ""},
