@@ -1,10 +1,13 @@
 // For how many rows programs are made: on this CPU for each number once, on a fake device for few.
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
+#include "dist/replicas.h"
 #include "espalier/array.h"
 #include "espalier/model.h"
 #include "espalier/random.h"
 #include "espalier/run_context.h"
+#include "espalier/strategy.h"
 #include "runtime/fake_device_test.h"
 
 namespace espalier {
@@ -51,11 +54,15 @@ class RowsThere : public testing::Test {
  protected:
   // By name, in order, of programs whose first argument has rows of five numbers.
   std::vector<std::pair<std::string, int64_t>> compiled_;
-  const FakeDevicePtr device_ = FakeDevice::create({.compiling = [this](const Graph& graph) {
-    const TensorType& type = graph.type(graph.inputs()[0].value);
-    if (graph.inputs()[0].kind == InputKind::kArgument && type.shape.size() == 2 && type.shape[1] == 5)
-      compiled_.emplace_back(graph.name(), type.shape[0]);
-  }});
+  FakeDevicePtr device_of(size_t replicas) {
+    const auto compiling = [this](const Graph& graph) {
+      const TensorType& type = graph.type(graph.inputs()[0].value);
+      if (graph.inputs()[0].kind == InputKind::kArgument && type.shape.size() == 2 && type.shape[1] == 5)
+        compiled_.emplace_back(graph.name(), type.shape[0]);
+    };
+    return FakeDevice::create({.compiling = compiling, .replicas = replicas});
+  }
+  const FakeDevicePtr device_ = device_of(1);
   const RunContext there_{{.device = device_.get()}};
   const Tensor x_ = random_normal({10, 5}, 1, 0), y_ = random_normal({10, 1}, 2, 0);
 
@@ -103,6 +110,33 @@ TEST_F(RowsThere, StepsWhoseRowsInteractHaveThoseThatAreGiven) {
   expect_fitted_as_here(true);
   EXPECT_EQ(rows_of("train_step"), (Numbers{4, 2}));
   EXPECT_EQ(rows_of("test_step"), (Numbers{8, 2, 3, 1}));
+}
+
+TEST_F(RowsThere, OfTwoDevicesAreEqualPartsAndNoneIsAddedWhereTheyInteract) {
+  const std::shared_ptr<Replicas> two = std::make_shared<Replicas>(device_of(2), CombineOptions{}, 0);
+  const auto trained = [&](bool interact, int64_t batch) {
+    Sequential model = network(interact);
+    model.fit(x_, y_, {.batch_size = batch, .shuffle = false});
+    std::vector<float> out = model.predict(x_).to_vector<float>();
+    const std::vector<float> weights = model.variables()[0].read().to_vector<float>();
+    out.insert(out.end(), weights.begin(), weights.end());
+    return out;
+  };
+  for (const int64_t batch : {5, 4}) {
+    compiled_.clear();
+    const std::vector<float> here = trained(false, batch);
+    const Strategy::Scope scope(two);
+    const std::vector<float> got = trained(false, batch);
+    ASSERT_EQ(got.size(), here.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], here[i], 1e-5) << i;
+    EXPECT_EQ(rows_of("train_step"), Numbers{batch == 5 ? 3 : 2});
+    EXPECT_EQ(rows_of("predict"), Numbers{8});
+  }
+  compiled_.clear();
+  const Strategy::Scope scope(two);
+  trained(true, 4);
+  EXPECT_EQ(rows_of("train_step"), (Numbers{2, 1}));
+  EXPECT_EQ(rule_of([&] { trained(true, 5); }), "device.rows");
 }
 
 TEST_F(RowsThere, PredictTakesPowersOfTwoUnlessRowsInteract) {
