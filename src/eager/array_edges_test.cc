@@ -23,7 +23,7 @@ struct Case {
   Shape shape;
   Numbers values;
 };
-void expect_all(const std::vector<Case>& cases) {
+void expect_each(const std::vector<Case>& cases) {
   for (const Case& c : cases) {
     EXPECT_EQ(c.got.shape(), c.shape) << c.name;
     EXPECT_EQ(convert(c.got, DType::kF32).to_vector<float>(), c.values) << c.name;
@@ -42,7 +42,7 @@ std::string said(F&& call) {
 
 TEST(ArrayEdges, EinsumOfDotsOfDifferentRanks) {
   const Tensor cube = counted_up({2, 2, 2}), square = counted_up({2, 2}), pair = counted_up({2}) + 1;
-  expect_all({
+  expect_each({
       {"the last has fewer", einsum("...i,...i", {cube, square}), {2, 2}, {1, 13, 5, 33}},
       {"the first has fewer", einsum("...i,...i", {square, cube}), {2, 2}, {1, 13, 5, 33}},
       {"the last has none", einsum("...i,i", {cube, pair}), {2, 2}, {2, 8, 14, 20}},
@@ -59,7 +59,7 @@ TEST(ArrayEdges, EinsumOfDotsOfDifferentRanks) {
 
 TEST(ArrayEdges, EinsumOfOneAndOfManyOperands) {
   const Tensor cube = counted_up({2, 2, 2}), square = counted_up({2, 2}), pair = counted_up({2}) + 1;
-  expect_all({
+  expect_each({
       {"a diagonal of three", einsum("iii->i", {cube}), {2}, {0, 7}},
       {"a trace of three", einsum("iii", {cube}), {}, {7}},
       {"a diagonal beside an axis", einsum("iji->ij", {cube}), {2, 2}, {0, 2, 5, 7}},
@@ -98,7 +98,7 @@ TEST(ArrayEdges, EinsumSaysWhatItCannotRead) {
 
 TEST(ArrayEdges, WhatIsMade) {
   const Tensor row = counted_up({3});
-  expect_all({
+  expect_each({
       {"eye of rows alone", eye(2), {2, 2}, {1, 0, 0, 1}},
       {"eye below", eye(2, 3, -1), {2, 3}, {0, 0, 0, 1, 0, 0}},
       {"eye of no columns", eye(2, 0), {2, 0}, {}},
@@ -142,7 +142,7 @@ TEST(ArrayEdges, WhatIsMade) {
 
 TEST(ArrayEdges, WhatIsJoinedAndMoved) {
   const Tensor x = counted_up({2, 3}), row = counted_up({3});
-  expect_all({
+  expect_each({
       {"squeeze of two", squeeze(counted_up({1, 2, 1}), {0, -1}), {2}, {0, 1}},
       {"squeeze of none", squeeze(row), {3}, {0, 1, 2}},
       {"stack at the end", stack({row, row + 5}, 1), {3, 2}, {0, 5, 1, 6, 2, 7}},
@@ -192,7 +192,7 @@ TEST(ArrayEdges, WhatIsJoinedAndMoved) {
 TEST(ArrayEdges, WhatIsReduced) {
   const Tensor cube = counted_up({2, 2, 2}), square = counted_up({2, 2});
   const Tensor huge = Tensor::of<float>({1e30f, 3e30f});
-  expect_all({
+  expect_each({
       {"sum of outer axes", sum(cube, {0, 2}), {2}, {10, 18}},
       {"prod with its axis", prod(square + 1, 0, true), {1, 2}, {3, 8}},
       {"max of outer axes", max(cube, {2, 0}, true), {1, 2, 1}, {5, 7}},
@@ -230,7 +230,7 @@ TEST(ArrayEdges, WhatIsChosenByValues) {
   const Tensor x = counted_up({2, 2, 2}), mask = x > 4,
                square = Tensor::of<bool>({true, false, true, true}, {2, 2});
   const std::vector<Tensor> places = nonzero(mask);
-  expect_all({
+  expect_each({
       {"places on the first axis", places[0], {3}, {1, 1, 1}},
       {"on the second", places[1], {3}, {0, 1, 1}},
       {"on the third", places[2], {3}, {1, 0, 1}},
@@ -258,7 +258,7 @@ TEST(ArrayEdges, WhatIsChosenByValues) {
 
 TEST(ArrayEdges, WhatIsMultiplied) {
   const Tensor cube = counted_up({2, 2, 2}), square = counted_up({2, 2}), pair = counted_up({2}) + 1;
-  expect_all({
+  expect_each({
       {"a row by matrices", matmul(pair, cube), {2, 2}, {4, 7, 16, 19}},
       {"matrices by a column", matmul(cube, pair), {2, 2}, {2, 8, 14, 20}},
       {"a matrix by matrices", matmul(square, cube), {2, 2, 2}, {2, 3, 6, 11, 6, 7, 26, 31}},

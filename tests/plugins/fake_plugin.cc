@@ -60,7 +60,7 @@ AbiError* error_code(ErrorGetCode* a) {
   a->code = a->error->code;
   return nullptr;
 }
-AbiError* begin(PluginInitialize*) { return nullptr; }
+AbiError* initialize(PluginInitialize*) { return nullptr; }
 
 AbiError* await(EventAwait* a) {
   if (!a->event->of.empty()) log("await " + a->event->of);
@@ -123,7 +123,7 @@ AbiError* all_devices(ClientDevices* a) {
   a->count = a->client->all.size() - state().unlisted;
   return nullptr;
 }
-AbiError* own_devices(ClientAddressableDevices* a) {
+AbiError* devices_here(ClientAddressableDevices* a) {
   a->devices = a->client->own.data();
   a->count = a->client->own.size();
   return nullptr;
@@ -198,7 +198,7 @@ AbiError* buffer_destroy(BufferDestroy* a) {
   delete a->buffer;
   return nullptr;
 }
-AbiError* execute(LoadedExecute* a) {
+AbiError* run_program(LoadedExecute* a) {
   const int run = a->executable->runs++;
   const std::string name = std::to_string(a->executable->number) + "." + std::to_string(run);
   const std::vector<int64_t> kept(a->options->kept_inputs, a->options->kept_inputs + a->options->kept_count);
@@ -243,10 +243,10 @@ AbiError* serialize(ExecutableSerialize* a) {
   return nullptr;
 }
 
-constexpr size_t kFunctions = 100;
-struct Table {
+constexpr size_t kAllFunctions = 100;
+struct AnswerTable {
   AbiTable head;
-  void* functions[kFunctions];
+  void* functions[kAllFunctions];
 };
 
 }  // namespace
@@ -256,7 +256,7 @@ extern "C" espalier::pjrt::fake::State* espalier_fake_state() { return &espalier
 
 extern "C" const espalier::pjrt::AbiTable* GetPjrtApi() {
   using namespace espalier::pjrt;
-  static Table table;
+  static AnswerTable table;
   table.head.head.bytes = sizeof table;
   table.head.major = kAbiMajor;
   table.head.minor = kAbiMinor;
@@ -264,10 +264,10 @@ extern "C" const espalier::pjrt::AbiTable* GetPjrtApi() {
     table.functions[A::kSlot] = reinterpret_cast<void*>(f);
   };
   const auto put_all = [&](auto... f) { (put(f), ...); };
-  put_all(error_destroy, error_message, error_code, begin, await, event_destroy, client_create,
-          client_destroy, platform_name, platform_version, own_process, all_devices, own_devices, describe,
+  put_all(error_destroy, error_message, error_code, initialize, await, event_destroy, client_create,
+          client_destroy, platform_name, platform_version, own_process, all_devices, devices_here, describe,
           device_id, device_process, device_kind, device_memory, compile, loaded_destroy, executable_of,
-          executable_destroy, program_memory, upload, buffer_destroy, execute, download, describe_topology,
-          topology_destroy, compile_for, serialize);
+          executable_destroy, program_memory, upload, buffer_destroy, run_program, download,
+          describe_topology, topology_destroy, compile_for, serialize);
   return &table.head;
 }
