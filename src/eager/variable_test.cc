@@ -72,11 +72,14 @@ TEST(Variables, TakeValuesOfTheirType) {
 }
 
 TEST(Variables, AreReadInAnotherDTypeWithinAScope) {
-  const Variable w(Tensor::of<float>({1.00390625f}), {.name = "w"}), ids(arange(2), {.name = "ids"});
+  const Variable w(Tensor::of<float>({1.00390625f}), {.name = "w"}), ids(arange(2), {.name = "ids"}),
+      other(full({}, 1), {.name = "other"});
+  w.state()->autocast = ids.state()->autocast = true;
   {
     const AutocastScope scope(DType::kBF16);
     EXPECT_EQ(w.read().dtype(), DType::kBF16);
     EXPECT_EQ(ids.read().dtype(), DType::kI32);
+    EXPECT_EQ(other.read().dtype(), DType::kF32) << "unless it asks for it";
     {
       const AutocastScope inner(DType::kF16);
       EXPECT_EQ(w.read().dtype(), DType::kF16);

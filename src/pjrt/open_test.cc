@@ -106,8 +106,8 @@ TEST_F(OpenByName, SeveralAreCountedFromOneOn) {
 TEST_F(OpenByName, FiguresAreThoseOfTheDeviceAndItsClient) {
   const DeviceCounters before = device_counters("three:1");
   const Tensor here = Tensor::of<float>({1, 2, 3}), there = to(here, "three:1");
-  there.to_vector<float>();
-  there + there;
+  const Tensor sum = there + there;
+  sum.to_vector<float>();
   const DeviceCounters now = device_counters("three:1");
   EXPECT_EQ(now.compiles, before.compiles + 1);
   EXPECT_EQ(now.loads, before.loads);
@@ -208,7 +208,7 @@ TEST_F(DeviceOptions, AreRefusedWithASentence) {
   EXPECT_EQ(said([] { set_memory_limit("CPU:0", 1); }),
             "device.limit: \"cpu\" is this process's own: its memory has no limit of ours");
   EXPECT_EQ(said([] { set_memory_fraction("gpu", 1.25); }),
-            "device.limit: a fraction of a device's memory lies above 0 and is 1 at most, got 1.25");
+            "device.limit: a fraction of a device's memory lies above 0 and is 1 at most, got 1.250000");
   EXPECT_EQ(said([] { set_memory_limit("gpu", 0); }), "device.limit: a limit is of 1 byte at least, got 0");
   EXPECT_EQ(said([] { set_memory_limit("tpu:1000", 4096); }),
             "device.memory: a limit of 4096 bytes needs the memory of tpu:1000 in all, which its driver does "
