@@ -207,11 +207,12 @@ TEST(Tapes, SumOverTargetsWithTheirWeights) {
 }
 
 TEST(Tapes, DifferentiateEachElement) {
-  const Tensor x = Tensor::of<float>({1, 2}), other = Tensor::of<float>({1, 2, 3});
-  Variable w(Tensor::of<float>({3, 4}), {.name = "w"});
+  const Tensor x = Tensor::of<float>({1, 2}), w = Tensor::of<float>({3, 4}),
+               other = Tensor::of<float>({1, 2, 3});
   {
     GradientTape tape({.persistent = true});
     tape.watch(x);
+    tape.watch(w);
     const Tensor y = stack({x * x, x * 3, x * w}, 0);  // [3, 2]
     const Tensor jacobian = tape.jacobian(y, x);
     EXPECT_EQ(jacobian.shape(), (Shape{3, 2, 2}));
