@@ -12,7 +12,7 @@ namespace {
 using Bars = std::vector<double>;
 
 // So many cells of each text.
-CsvTable one_column(const std::vector<std::pair<std::string, int>>& cells) {
+CsvTable table_of_cells(const std::vector<std::pair<std::string, int>>& cells) {
   std::string text = "x,y\n";
   for (const auto& [cell, count] : cells) {
     for (int i = 0; i < count; ++i) text += cat(cell, ",1\n");
@@ -22,7 +22,7 @@ CsvTable one_column(const std::vector<std::pair<std::string, int>>& cells) {
 CsvTable numbers(int from, int to) {
   std::vector<std::pair<std::string, int>> out;
   for (int i = from; i <= to; ++i) out.emplace_back(cat(i), 1);
-  return one_column(out);
+  return table_of_cells(out);
 }
 ColumnSpread spread(const CsvTable& train, const CsvTable& now, int64_t k, const ColumnLimits& limits = {}) {
   for (const ColumnSpread& each : spreads_of(train, now, {.k = k, .limits = {{"x", limits}}}).columns) {
@@ -33,8 +33,8 @@ ColumnSpread spread(const CsvTable& train, const CsvTable& now, int64_t k, const
 }
 
 TEST(DataSpreads, OfValuesHaveABarForEachThatEnoughRowsHave) {
-  const CsvTable train = one_column({{"a", 30}, {"b", 20}, {"c", 3}, {"", 2}}),
-                 now = one_column({{"a", 10}, {"b", 40}, {"d", 12}, {"", 5}});
+  const CsvTable train = table_of_cells({{"a", 30}, {"b", 20}, {"c", 3}, {"", 2}}),
+                 now = table_of_cells({{"a", 10}, {"b", 40}, {"d", 12}, {"", 5}});
   const ColumnSpread all = spread(train, now, 12);
   EXPECT_EQ(all.train, (Bars{20, 0, 33})) << "b, d, and a and c, of which a table has fewer than 12";
   EXPECT_EQ(all.now, (Bars{40, 12, 10}));
@@ -56,7 +56,7 @@ TEST(DataSpreads, OfValuesHaveABarForEachThatEnoughRowsHave) {
 TEST(DataSpreads, OfValuesHaveTenBarsAndOneOfTheRest) {
   std::vector<std::pair<std::string, int>> cells;
   for (int i = 0; i < 12; ++i) cells.emplace_back(std::string("v") + static_cast<char>('a' + i), 20 - i);
-  const ColumnSpread found = spread(one_column(cells), one_column(cells), 1);
+  const ColumnSpread found = spread(table_of_cells(cells), table_of_cells(cells), 1);
   EXPECT_EQ(found.train, (Bars{20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 19}));
   EXPECT_EQ(found.axis, "va, vb, vc, vd, ve, vf, vg, vh, vi, vj, 2 others");
   // Ten numbers and ten are values, 21 are not.
