@@ -221,7 +221,8 @@ TEST_P(ToldFailures, ARunThatFailsHasItsEnd) {
     const size_t last = own_->kind.processes > 1 ? 1 : 0;
     if (device == 0 && runs++ == last) throw DeviceError("device.memory", "a test wants it so");
   };
-  Stumbles::replica = static_cast<int64_t>(replicas - 1);
+  // An op does not know its shard.
+  Stumbles::replica = own_->kind.shards ? 0 : static_cast<int64_t>(replicas - 1);
   Stumbles::place = own_->devices.empty() ? 1 : -1;
   EXPECT_NE(rule_of([&] { fenced(rows_for(*own_, kRows, 0)); }), "nothing");
   Stumbles::place = -1;
