@@ -212,6 +212,9 @@ Rewrite gradients_of_rows() {
 }
 
 TEST(Rewrites, AskForTheProgramOfOneRow) {
+  // Rows of a graph are computed where its inputs lie.
+  const RunContext here({.shares = &RunContext::current()});
+  const RunScope scope(here);
   constexpr int64_t kRows = 5;
   Variable w(Tensor::of(std::vector<float>{1, -2, 3, 2, 0, -1}, {3, 2}), {.name = "w"}),
       b(Tensor::of(std::vector<float>{2, -3}, {2}), {.name = "b"});

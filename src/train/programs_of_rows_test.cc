@@ -129,7 +129,8 @@ TEST_F(RowsThere, OfTwoDevicesAreEqualPartsAndNoneIsAddedWhereTheyInteract) {
     const std::vector<float> got = trained(false, batch);
     ASSERT_EQ(got.size(), here.size());
     for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], here[i], 1e-5) << i;
-    EXPECT_EQ(rows_of("train_step"), Numbers{batch == 5 ? 3 : 2});
+    ASSERT_FALSE(rows_of("train_step").empty());
+    for (const int64_t rows : rows_of("train_step")) EXPECT_EQ(rows, batch == 5 ? 3 : 2);
     EXPECT_EQ(rows_of("predict"), Numbers{8});
   }
   compiled_.clear();
