@@ -28,6 +28,18 @@ std::vector<std::vector<float>> batches(const Rows& rows, const FitOptions& opti
   return out;
 }
 
+// What workers compare before they train.
+TEST(FitRows, TheContentFollowsFromEachArray) {
+  const Tensor zeros = fit_rows_zeros_of(3), counted = fit_rows_counting(3), others = counted * 2;
+  const auto content = [](const Tensor& x, const Tensor& y) {
+    return content_of({.arrays = {x, y}, .count = 3});
+  };
+  EXPECT_EQ(content(counted, zeros), content(fit_rows_counting(3), fit_rows_zeros_of(3)));
+  EXPECT_NE(content(counted, zeros), content(others, zeros));
+  EXPECT_NE(content(zeros, counted), content(zeros, others));
+  EXPECT_NE(content(counted, others), content(others, counted));
+}
+
 TEST(FitRows, PassesGoOnWhereTheLastEpochStopped) {
   const FitOptions options{.batch_size = 2, .shuffle = false, .steps_per_epoch = 2};
   const FitRows rows(fit_rows_counting(5), fit_rows_zeros_of(5), options);
