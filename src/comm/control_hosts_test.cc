@@ -122,6 +122,10 @@ TEST(ControlHosts, ASilentHostIsNamedBeforeItsRanks) {
   run.beats(0.5, {0, 1, 100, 101});
   run.beats(8, {0, 1, 100}, waits_in(7, 15));
   EXPECT_EQ(run.text(), "host b has not been heard of for 4.8 s, and with it ranks 2, 3; ranks 0, 1 waited");
+  HostedRun all;  // ranks that waited themselves before they went with it are not said to wait
+  all.beats(1, {0, 1, 2, 3, 100, 101}, waits_in(7, 15));
+  all.beats(8, {0, 1, 100}, waits_in(7, 15));
+  EXPECT_TRUE(all.text().ends_with(", and with it ranks 2, 3; ranks 0, 1 waited")) << all.text();
   HostedRun rank;  // that alone is silent
   rank.beats(8, {0, 1, 2, 100, 101});
   EXPECT_EQ(rank.text().find("rank 3 (pid 803, host b) has not been heard of for 5"), 0u) << rank.text();
