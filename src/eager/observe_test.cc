@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "eager/observations.h"
+#include "eager/traced_graph.h"
 #include "espalier/array.h"
 #include "espalier/print.h"
 
@@ -65,6 +67,24 @@ TEST(Observations, AreFoldedIntoTheirVariables) {
   };
   EXPECT_EQ(after({.variables = {}, .increments = {pair(1, 1), pair(2, 3), pair(5, 6)}, .fold = fold}),
             "f32[2]\n[6.0, 8.0]; f32[2]\n[ 9.0, 19.0]");
+}
+
+// Of a layer that is called more than once, each call's own.
+TEST(Observations, HaveNamesOfTheirOwnInAProgram) {
+  const Variable mean(pair(0, 0), {.name = "mean"}), other(pair(0, 0), {.name = "other"});
+  std::string names;
+  const TracedGraph traced = trace_graph("f", false, {}, [&](std::span<const Tensor>) {
+    const ObservationScope scope;
+    for (const Variable& variable : {mean, other, mean, mean})
+      observe({.variables = {variable}, .increments = {pair(1, 2)}});
+    NamedTensors results;
+    for (const TracedObservation& each : name_observations(scope, results)) {
+      for (const std::string& name : each.increments) names += cat(name, " ");
+    }
+    return results;
+  });
+  EXPECT_EQ(names, "observation/mean observation/other observation/mean#2 observation/mean#3 ");
+  EXPECT_EQ(traced.result_names().size(), 4u);
 }
 
 TEST(Observations, OfAWrongNumberAreRefused) {
