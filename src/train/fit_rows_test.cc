@@ -45,6 +45,10 @@ TEST(FitRows, PassesGoOnWhereTheLastEpochStopped) {
   const FitRows rows(fit_rows_counting(5), fit_rows_zeros_of(5), options);
   EXPECT_EQ(batches(rows.training, options, 5),
             (std::vector<std::vector<float>>{{0, 1}, {2, 3}, {4}, {0, 1}, {2, 3}}));
+  Passes resumed(rows.training, options, RunContext::current().pool);
+  resumed.restore(1, 1, {});
+  EXPECT_EQ(resumed.next()[0].to_vector<float>(), (std::vector<float>{0, 1}))
+      << "the fourth batch of the run";
   Passes passes(rows.training, options, RunContext::current().pool);
   EXPECT_EQ(passes.batches(), 3);
   EXPECT_EQ(passes.examples(2), 4);

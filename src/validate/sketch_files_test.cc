@@ -152,6 +152,23 @@ std::string mistake_of(const std::vector<TableFile>& files) {
   return "none";
 }
 
+// Where the first part has one value in each row.
+TEST(Sketches, ListsOfALaterPartAreCounted) {
+  const std::string single = "{\"a\": 1}\n{\"a\": 2}\n", lists = "{\"a\": [1, 2, 3]}\n{\"a\": [4, 5]}\n";
+  expect_merged({single, lists}, with_header());
+  TableFolder folder;
+  std::vector<TableFile> sketches;
+  for (const std::string& text : {single, lists})
+    sketches.push_back(sketch_of(folder, {folder.file(text)}, with_header()));
+  for (int turn = 0; turn < 2; ++turn) {
+    const auto common = merged_sketches(sketches).list().datasets(0).features(0).num_stats().common_stats();
+    EXPECT_EQ(common.min_num_values(), 1u);
+    EXPECT_EQ(common.max_num_values(), 3u);
+    EXPECT_EQ(common.tot_num_values(), 7u);
+    std::swap(sketches[0], sketches[1]);
+  }
+}
+
 TEST(Sketches, ThatDoNotGoTogetherAreRefused) {
   TableFolder folder;
   const auto sketch = [&](const std::string& text, const StatisticsOptions& options = with_header()) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -134,6 +135,11 @@ TEST(Statistics, OfUnusualFilesAreStillThoseOfTheirRows) {
   EXPECT_EQ(all_missing.type(), tfmd::FeatureNameStatistics::STRING);
   EXPECT_EQ(all_missing.string_stats().common_stats().num_missing(), 2u);
   EXPECT_EQ(all_missing.string_stats().unique(), 0u);
+  // What is beyond f64 is an infinity of its sign.
+  const auto beyond = data_of("a,b\n-1e400,1\n2,1e400\n");
+  EXPECT_EQ(beyond.features(0).num_stats().min(), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(beyond.features(0).num_stats().max(), 2);
+  EXPECT_EQ(beyond.features(1).num_stats().max(), std::numeric_limits<double>::infinity());
   // What is beyond 2^53 is the nearest f64.
   EXPECT_EQ(data_of("a,b\n9007199254740993,1\n").features(0).num_stats().max(), 9007199254740992.0);
   const auto latin1 = data_of("a,b\ncaf\xe9,1\ncafe,2\ncaf\xe9,1\n").features(0).string_stats();
