@@ -221,7 +221,6 @@ class PartsPlace::PartsProgram final : public Program {
       for (size_t i = 0; i < results.size(); ++i) to[stage.outputs[i]] = std::move(results[i]);
     }
   };
-  using Found = std::vector<std::pair<ShardRange, std::vector<Tensor>>>;
 
   // Of the last stage, by places of its own: variables whose old values nobody is given.
   std::vector<Alias> pairs_of(const GraphPiece& last, std::span<const Alias> pairs) const {
@@ -266,41 +265,29 @@ class PartsPlace::PartsProgram final : public Program {
     const auto add = [&](std::vector<Tensor> a, std::vector<Tensor> b) {
       return both(step, std::move(a), std::move(b), run.context);
     };
-    Found found;
+    FoundArrays found;
     for (const ShardRange& range : subtrees({0, place_.parts_}, owned))
       found.emplace_back(range, *sum_over<std::vector<Tensor>>(range, part, add));
     if (place_.key.world > 1) found = gathered(found, step, run.context);
     const auto known = [&](const ShardRange& range) -> std::optional<std::vector<Tensor>> {
-      const auto it = std::ranges::find(found, range, &Found::value_type::first);
+      const auto it = std::ranges::find(found, range, &FoundArrays::value_type::first);
       return it == found.end() ? std::nullopt : std::optional(std::move(it->second));
     };
     return *sum_over<std::vector<Tensor>>({0, place_.parts_}, known, add);
   }
 
   // Those of all ranks.
-  Found gathered(const Found& own, const Step& step, const RunContext& context) const {
-    const int world = place_.key.world;
+  FoundArrays gathered(const FoundArrays& own, const Step& step, const RunContext& context) const {
     std::vector<TensorType> types;
     for (const ValueId value : step.gives) types.push_back(graph_->type(value));
-    size_t most = 0;
     std::vector<std::vector<ShardRange>> of_ranks;
-    for (int rank = 0; rank < world; ++rank) {
+    for (int rank = 0; rank < place_.key.world; ++rank)
       of_ranks.push_back(subtrees({0, place_.parts_}, place_.owned(rank)));
-      most = std::max(most, of_ranks.back().size());
-    }
-    const size_t room = most * packed_bytes(types);
-    const Buffer mine = allocate_buffer(room), all = allocate_buffer(static_cast<size_t>(world) * room);
-    std::byte* to = mine.get();
-    for (const auto& [range, tensors] : own) to = pack(tensors, to);
-    const Collective what{
-        .kind = Collective::Kind::kAllGather, .name = "shards", .type = "bytes", .count = room};
-    run_collective(*context.communicator, what, mine.get(), all.get(), context.pool);
-    Found out;
-    for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
-      std::byte* from = all.get() + rank * room;
-      for (const ShardRange& range : of_ranks[rank]) out.emplace_back(range, unpack(types, all, from));
-    }
-    return out;
+    return found_by_all(own, of_ranks, types, [&](std::span<const std::byte> mine, std::byte* all) {
+      const Collective what{
+          .kind = Collective::Kind::kAllGather, .name = "shards", .type = "bytes", .count = mine.size()};
+      run_collective(*context.communicator, what, const_cast<std::byte*>(mine.data()), all, context.pool);
+    });
   }
 
   const PartsPlace& place_;

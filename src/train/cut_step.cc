@@ -229,24 +229,17 @@ auto Model::Training::CutStep::run_owned(const Cut& cut, int replica) const -> P
 
 auto Model::Training::CutStep::gathered(const Parts& own, const Cut& cut) const -> Parts {
   const Replicas& replicas = *training_.replicas;
-  const Traced& of = *traced_;
-  const size_t bytes = packed_bytes(of.gradient_types) + packed_bytes(of.types);
-  size_t most = 0;
-  for (int rank = 0; rank < replicas.mesh().world; ++rank) most = std::max(most, owned(cut, rank).size());
-  const Buffer mine = allocate_buffer(most * bytes),
-               all = allocate_buffer(replicas.mesh().world * most * bytes);
-  std::byte* to = mine.get();
-  for (const auto& [range, found] : own) to = pack(found.others, pack(found.gradients, to));
-  replicas.hosts().all_gather("shards", {mine.get(), most * bytes}, all.get());
+  FoundArrays mine;
+  for (const auto& [range, found] : own) mine.emplace_back(range, joined(found.gradients, found.others));
+  std::vector<std::vector<ShardRange>> of_ranks;
+  for (int rank = 0; rank < replicas.mesh().world; ++rank) of_ranks.push_back(owned(cut, rank));
+  const auto all_gather = [&](std::span<const std::byte> bytes, std::byte* all) {
+    replicas.hosts().all_gather("shards", bytes, all);
+  };
   Parts out;
-  for (int rank = 0; rank < replicas.mesh().world; ++rank) {
-    std::byte* from = all.get() + static_cast<size_t>(rank) * most * bytes;
-    for (const ShardRange& part : owned(cut, rank)) {
-      Found found{unpack(of.gradient_types, all, from), {}};
-      found.others = unpack(of.types, all, from);
-      out.emplace_back(part, std::move(found));
-    }
-  }
+  for (const auto& [range, arrays] :
+       found_by_all(mine, of_ranks, joined(traced_->gradient_types, traced_->types), all_gather))
+    out.emplace_back(range, found(arrays));
   return out;
 }
 
