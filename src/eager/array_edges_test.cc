@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error_said_test.h"
 #include "base/format.h"
 #include "espalier/array.h"
 #include "espalier/indexing.h"
@@ -28,16 +29,6 @@ void expect_each(const std::vector<Case>& cases) {
     EXPECT_EQ(c.got.shape(), c.shape) << c.name;
     EXPECT_EQ(convert(c.got, DType::kF32).to_vector<float>(), c.values) << c.name;
   }
-}
-
-template <class F>
-std::string said(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.rule() + ": " + error.message();
-  }
-  return "";
 }
 
 TEST(ArrayEdges, EinsumOfDotsOfDifferentRanks) {
@@ -76,7 +67,7 @@ TEST(ArrayEdges, EinsumOfOneAndOfManyOperands) {
 TEST(ArrayEdges, EinsumSaysWhatItCannotRead) {
   const Tensor a = ones({2, 3}), b = ones({3, 4});
   const auto refused = [](const char* spec, const std::vector<Tensor>& operands) {
-    return said([&] { einsum(spec, operands); });
+    return error_said([&] { einsum(spec, operands); });
   };
   EXPECT_EQ(refused("ij", {a, b}), "einsum.spec: \"ij\": names 1 operands, got 2");
   EXPECT_EQ(refused("i1", {a}), "einsum.spec: \"i1\": has '1' where a letter or one ... stands");
@@ -128,16 +119,20 @@ TEST(ArrayEdges, WhatIsMade) {
   });
   EXPECT_EQ(linspace(0, 1, 3, true, DType::kF64).dtype(), DType::kF64);
   EXPECT_EQ(eye(2, -1, 0, DType::kI32).dtype(), DType::kI32);
-  EXPECT_EQ(said([] { eye(-1); }), "eye.rows: must not be negative, got -1");
-  EXPECT_EQ(said([] { linspace(0, 1, -1); }), "linspace.count: must not be negative, got -1");
-  EXPECT_EQ(said([] { linspace(0, 1, 2, true, DType::kI32); }),
+  EXPECT_EQ(error_said([] { eye(-1); }), "eye.rows: must not be negative, got -1");
+  EXPECT_EQ(error_said([] { linspace(0, 1, -1); }), "linspace.count: must not be negative, got -1");
+  EXPECT_EQ(error_said([] { linspace(0, 1, 2, true, DType::kI32); }),
             "linspace.dtype: takes a floating-point dtype, got i32");
-  EXPECT_EQ(said([] { meshgrid({arange(2)}, "yx"); }), "meshgrid.indexing: is \"xy\" or \"ij\", got \"yx\"");
-  EXPECT_EQ(said([] { meshgrid({arange(2), ones({2, 2})}); }), "meshgrid.rank: input 1 is f32[2,2], not 1-d");
-  EXPECT_EQ(said([] { tril(ones({2})); }), "tril.rank: needs at least two axes, got f32[2]");
-  EXPECT_EQ(said([] { triu(ones({2})); }), "triu.rank: needs at least two axes, got f32[2]");
-  EXPECT_EQ(said([] { diag(ones({1, 1, 1})); }), "diag.rank: takes one or two axes, got f32[1,1,1]");
-  EXPECT_EQ(said([] { arange(126, 129, 1, DType::kI8); }), "arange.range: i8 does not hold 128.000000");
+  EXPECT_EQ(error_said([] { meshgrid({arange(2)}, "yx"); }),
+            "meshgrid.indexing: is \"xy\" or \"ij\", got \"yx\"");
+  EXPECT_EQ(error_said([] {
+              meshgrid({arange(2), ones({2, 2})});
+            }),
+            "meshgrid.rank: input 1 is f32[2,2], not 1-d");
+  EXPECT_EQ(error_said([] { tril(ones({2})); }), "tril.rank: needs at least two axes, got f32[2]");
+  EXPECT_EQ(error_said([] { triu(ones({2})); }), "triu.rank: needs at least two axes, got f32[2]");
+  EXPECT_EQ(error_said([] { diag(ones({1, 1, 1})); }), "diag.rank: takes one or two axes, got f32[1,1,1]");
+  EXPECT_EQ(error_said([] { arange(126, 129, 1, DType::kI8); }), "arange.range: i8 does not hold 128.000000");
 }
 
 TEST(ArrayEdges, WhatIsJoinedAndMoved) {
@@ -168,22 +163,26 @@ TEST(ArrayEdges, WhatIsJoinedAndMoved) {
       {"reflect far", pad(row, {{5, 0}}, PadMode::kReflect), {8}, {1, 0, 1, 2, 1, 0, 1, 2}},
       {"edge behind", pad(row, {{0, 2}}, PadMode::kEdge), {5}, {0, 1, 2, 2, 2}},
   });
-  EXPECT_EQ(said([&] { squeeze(x, 1); }), "squeeze.size: axis 1 of f32[2,3] is not 1");
-  EXPECT_EQ(said([&] { expand_dims(x, Axes()); }), "expand_dims.axes: names the positions of the new axes");
-  EXPECT_EQ(said([&] { moveaxis(x, {0, 1}, {0}); }), "moveaxis.count: moves 2 axes to 1 positions");
-  EXPECT_EQ(said([&] { stack({}); }), "stack.count: needs at least one input");
-  EXPECT_EQ(said([&] {
+  EXPECT_EQ(error_said([&] { squeeze(x, 1); }), "squeeze.size: axis 1 of f32[2,3] is not 1");
+  EXPECT_EQ(error_said([&] { expand_dims(x, Axes()); }),
+            "expand_dims.axes: names the positions of the new axes");
+  EXPECT_EQ(error_said([&] { moveaxis(x, {0, 1}, {0}); }), "moveaxis.count: moves 2 axes to 1 positions");
+  EXPECT_EQ(error_said([&] { stack({}); }), "stack.count: needs at least one input");
+  EXPECT_EQ(error_said([&] {
               stack({row, row, x});
             }),
             "stack.type: inputs must have one type: input 0 is f32[3], input 2 is f32[2,3]");
-  EXPECT_EQ(said([&] { split(x, 0, 1); }),
+  EXPECT_EQ(error_said([&] { split(x, 0, 1); }),
             "split.parts: axis 1 of f32[2,3] does not split into 0 equal parts");
-  EXPECT_EQ(said([&] { split(x, {1, 1}, 1); }), "split.sizes: sizes [1,1] sum to 2, axis 1 of f32[2,3] is 3");
-  EXPECT_EQ(said([&] { tile(x, {1, -1}); }), "tile.repeats: must not be negative: [1,-1]");
-  EXPECT_EQ(said([&] { repeat(x, -1, 0); }), "repeat.repeats: must not be negative, got -1");
-  EXPECT_EQ(said([&] { pad(x, {{0, 0}}); }), "pad.widths: needs 2 pairs for f32[2,3], got 1");
-  EXPECT_EQ(said([&] { pad(row, {{1, -1}}); }), "pad.widths: must not be negative: {1, -1}");
-  EXPECT_EQ(said([&] {
+  EXPECT_EQ(error_said([&] {
+              split(x, {1, 1}, 1);
+            }),
+            "split.sizes: sizes [1,1] sum to 2, axis 1 of f32[2,3] is 3");
+  EXPECT_EQ(error_said([&] { tile(x, {1, -1}); }), "tile.repeats: must not be negative: [1,-1]");
+  EXPECT_EQ(error_said([&] { repeat(x, -1, 0); }), "repeat.repeats: must not be negative, got -1");
+  EXPECT_EQ(error_said([&] { pad(x, {{0, 0}}); }), "pad.widths: needs 2 pairs for f32[2,3], got 1");
+  EXPECT_EQ(error_said([&] { pad(row, {{1, -1}}); }), "pad.widths: must not be negative: {1, -1}");
+  EXPECT_EQ(error_said([&] {
               pad(zeros({0}), {{0, 1}}, PadMode::kEdge);
             }),
             "pad.empty: axis 0 of f32[0] has no element to repeat");
@@ -219,11 +218,11 @@ TEST(ArrayEdges, WhatIsReduced) {
   EXPECT_NEAR(logs.to_vector<float>()[0], std::log(1 + std::exp(1.0) + std::exp(4.0) + std::exp(5.0)), 1e-5);
   EXPECT_NEAR(logs.to_vector<float>()[1], logs.to_vector<float>()[0] + 2, 1e-5);
   EXPECT_FLOAT_EQ(stddev(huge).item<float>(), 1e30f);
-  EXPECT_EQ(said([&] { sum(cube, {0, -3}); }), "sum.axis: axis -3 is named twice in [0,-3]");
-  EXPECT_EQ(said([&] { any(cube); }), "any.dtype: takes bool elements, got f32[2,2,2]");
-  EXPECT_EQ(said([&] { all(cube); }), "all.dtype: takes bool elements, got f32[2,2,2]");
-  EXPECT_EQ(said([&] { sum(cube > 1); }), "sum.dtype: takes numbers, got bool[2,2,2]");
-  EXPECT_EQ(said([&] { norm(cube, 3); }), "norm.order: is 1, 2 or infinity, got 3.000000");
+  EXPECT_EQ(error_said([&] { sum(cube, {0, -3}); }), "sum.axis: axis -3 is named twice in [0,-3]");
+  EXPECT_EQ(error_said([&] { any(cube); }), "any.dtype: takes bool elements, got f32[2,2,2]");
+  EXPECT_EQ(error_said([&] { all(cube); }), "all.dtype: takes bool elements, got f32[2,2,2]");
+  EXPECT_EQ(error_said([&] { sum(cube > 1); }), "sum.dtype: takes numbers, got bool[2,2,2]");
+  EXPECT_EQ(error_said([&] { norm(cube, 3); }), "norm.order: is 1, 2 or infinity, got 3.000000");
 }
 
 TEST(ArrayEdges, WhatIsChosenByValues) {
@@ -245,14 +244,14 @@ TEST(ArrayEdges, WhatIsChosenByValues) {
   });
   EXPECT_EQ(unique(Tensor::of<int64_t>({-1, int64_t{1} << 40, -1})).values.to_vector<int64_t>(),
             (std::vector<int64_t>{-1, int64_t{1} << 40}));
-  EXPECT_EQ(said([&] { nonzero(Tensor::scalar(1.0f)); }), "nonzero.rank: takes no scalars, got f32[]");
-  EXPECT_EQ(said([&] { boolean_mask(x, x); }),
+  EXPECT_EQ(error_said([&] { nonzero(Tensor::scalar(1.0f)); }), "nonzero.rank: takes no scalars, got f32[]");
+  EXPECT_EQ(error_said([&] { boolean_mask(x, x); }),
             "boolean_mask.dtype: the mask must be bool with an axis at least, got f32[2,2,2]");
-  EXPECT_EQ(said([&] { boolean_mask(x, Tensor::scalar(true)); }),
+  EXPECT_EQ(error_said([&] { boolean_mask(x, Tensor::scalar(true)); }),
             "boolean_mask.dtype: the mask must be bool with an axis at least, got bool[]");
-  EXPECT_EQ(said([&] { boolean_mask(x, square, 2); }),
+  EXPECT_EQ(error_said([&] { boolean_mask(x, square, 2); }),
             "boolean_mask.mask: a mask of bool[2,2] does not fit the axes of f32[2,2,2] from axis 2 on");
-  EXPECT_EQ(said([&] { boolean_mask(x, Tensor::of<bool>({true}), 1); }),
+  EXPECT_EQ(error_said([&] { boolean_mask(x, Tensor::of<bool>({true}), 1); }),
             "boolean_mask.mask: a mask of bool[1] does not fit the axes of f32[2,2,2] from axis 1 on");
 }
 
@@ -272,14 +271,16 @@ TEST(ArrayEdges, WhatIsMultiplied) {
       {"outer of matrices", outer(square, pair), {4, 2}, {0, 0, 1, 2, 2, 4, 3, 6}},
   });
   EXPECT_EQ(
-      said([&] {
+      error_said([&] {
         matmul(ones({2, 3}), ones({2, 3}));
       }),
       "matmul.k: the last axis of a and the last but one of b must be equal: f32[2,3] and f32[2,3] (3 vs "
       "2)");
-  EXPECT_EQ(said([&] { matmul(pair, full({}, 1)); }), "matmul.rank: takes no scalars: f32[2] and f32[]");
-  EXPECT_EQ(said([&] { tensordot(square, pair, 2); }), "tensordot.axes: 2 axes of f32[2,2] and f32[2]");
-  EXPECT_EQ(said([&] { tensordot(square, pair, -1); }), "tensordot.axes: -1 axes of f32[2,2] and f32[2]");
+  EXPECT_EQ(error_said([&] { matmul(pair, full({}, 1)); }),
+            "matmul.rank: takes no scalars: f32[2] and f32[]");
+  EXPECT_EQ(error_said([&] { tensordot(square, pair, 2); }), "tensordot.axes: 2 axes of f32[2,2] and f32[2]");
+  EXPECT_EQ(error_said([&] { tensordot(square, pair, -1); }),
+            "tensordot.axes: -1 axes of f32[2,2] and f32[2]");
 }
 
 }  // namespace

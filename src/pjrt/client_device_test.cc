@@ -134,7 +134,7 @@ TEST_F(ClientDevices, AVersionWithoutThoseOptionsIsGivenNone) {
   EXPECT_EQ(both->take_notes(), Lines());
   EXPECT_EQ(both->counters().compiles, 2);
   state_->refused_option = "xla_allow_excess_precision";
-  EXPECT_EQ(said([&] { both->compile(*sum_graph()); }),
+  EXPECT_EQ(error_said([&] { both->compile(*sum_graph()); }),
             "device.call: cannot compile the program: No such compile option: 'xla_allow_excess_precision' "
             "(code 3 of fake_plugin.so, PJRT 0.81)");
 }
@@ -163,7 +163,7 @@ TEST_F(ClientDevices, InputsThatAreNotTheProgramsAreRefused) {
   const auto program = device->compile(*sum_graph());
   const RemoteArrayPtr a = two_numbers(*device);
   const auto refused = [&](std::vector<RemoteArrayPtr> inputs) {
-    return said([&] { run(*program, std::move(inputs)); });
+    return error_said([&] { run(*program, std::move(inputs)); });
   };
   take_log();
   EXPECT_EQ(refused({a}), "device.inputs: sum takes 2 inputs, got 1");
@@ -171,7 +171,7 @@ TEST_F(ClientDevices, InputsThatAreNotTheProgramsAreRefused) {
   EXPECT_EQ(refused({a, device->upload(Literal::of<float>({1}))}),
             "device.inputs: input 1 of sum is f32[2], got f32[1]");
   const auto integers = [&] { run(*program, {device->upload(Literal::of<int32_t>({1, 2})), a}); };
-  EXPECT_EQ(said(integers), "device.inputs: input 0 of sum is f32[2], got i32[2]");
+  EXPECT_EQ(error_said(integers), "device.inputs: input 0 of sum is f32[2], got i32[2]");
   EXPECT_THROW(integers(), DTypeError);
   EXPECT_EQ(refused({a, two_numbers(*client->device(1))}),
             "device.inputs: input 1 of sum lies on fake:1, and the program runs on fake:0");
@@ -189,8 +189,8 @@ TEST_F(ClientDevices, ArraysFromBeforeAClientBeganAnewAreRefused) {
   const std::string sentence =
       "device.invalid: an array of f32[2] on fake:0 is from before initialize_tpu_system(), which begins a "
       "TPU anew";
-  EXPECT_EQ(said([&] { run(*program, {after, before}); }), sentence);
-  EXPECT_EQ(said([&] { before->download(); }), sentence);
+  EXPECT_EQ(error_said([&] { run(*program, {after, before}); }), sentence);
+  EXPECT_EQ(error_said([&] { before->download(); }), sentence);
   EXPECT_EQ(run(*program, {after, after})[0]->download(), Literal::of<float>({1, 2}));
 }
 
@@ -243,7 +243,7 @@ TEST_F(ClientDevices, ADownloadThatLacksItsEndIsAnError) {
     EXPECT_EQ(there->download(), value) << last;
     for (const size_t withheld : {1u, 3u}) {
       state_->withheld = withheld;
-      EXPECT_EQ(said([&] { there->download(); }),
+      EXPECT_EQ(error_said([&] { there->download(); }),
                 "device.call: cannot download an array: the plugin gave less than all of its bytes")
           << last;
     }

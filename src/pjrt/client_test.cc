@@ -113,17 +113,17 @@ TEST_F(Clients, ProcessesThatDoNotAgreeAreRefused) {
   const auto create = [&] { Client::create(*plugin_, "fake"); };
   const std::string begin = cat("device.client: ", plugin_->path(), " has ");
   state_->devices = {{.id = 0}, {.id = 1, .process = 1}, {.id = 2, .process = 1}};
-  EXPECT_EQ(said(create), begin + "2 devices in process 1 of 2, and 1 in another");
+  EXPECT_EQ(error_said(create), begin + "2 devices in process 1 of 2, and 1 in another");
   state_->devices = {{.id = 0}, {.id = 1, .process = 2}};
-  EXPECT_EQ(said(create), begin + "1 device in process 2 of 2, and 1 in another");
+  EXPECT_EQ(error_said(create), begin + "1 device in process 2 of 2, and 1 in another");
   state_->devices = {{.id = 0}, {.id = 1, .process = -1}};
-  EXPECT_EQ(said(create), begin + "1 device in process -1 of 2, and 1 in another");
+  EXPECT_EQ(error_said(create), begin + "1 device in process -1 of 2, and 1 in another");
   state_->process = 3;
-  EXPECT_EQ(said(create), begin + "no device");
+  EXPECT_EQ(error_said(create), begin + "no device");
   state_->process = 0;
   state_->devices = {{.id = 0}, {.id = 1}};
   state_->unlisted = 1;
-  EXPECT_EQ(said(create),
+  EXPECT_EQ(error_said(create),
             cat("device.client: ", plugin_->path(), " lists 1 device of all processes, and this one has 2"));
 }
 

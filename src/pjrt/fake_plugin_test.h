@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error_said_test.h"
 #include "base/scratch_test.h"
 #include "espalier/ops.h"
 #include "espalier/run_context.h"
@@ -60,16 +61,6 @@ class FakePlugin : public testing::Test {
   static std::vector<RemoteArrayPtr> run(const DeviceProgram& program, std::vector<RemoteArrayPtr> inputs,
                                          std::vector<char> donated = {}) {
     return program.run(inputs, donated, RunContext::current());
-  }
-  // The message of the error that `call` raises, "" where it raises none.
-  template <class F>
-  static std::string said(F&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.rule() + ": " + error.message();
-    }
-    return "";
   }
 
   const Plugin* plugin_ = nullptr;

@@ -33,16 +33,6 @@ struct OwnPlugin {
   pjrt::fake::State* state = nullptr;
 };
 
-template <class F>
-std::string said(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.rule() + ": " + error.message();
-  }
-  return "";
-}
-
 struct OpenByName : testing::Test {
   OpenByName() {
     static OwnPlugin three("three"), other("other");
@@ -61,9 +51,9 @@ TEST_F(OpenByName, ANumberIsOneOfThoseThereAre) {
   EXPECT_EQ(pjrt::open_device("three")->name(), "three:0");
   EXPECT_EQ(pjrt::open_device("three:2")->name(), "three:2");
   EXPECT_EQ(pjrt::open_device("three:2").get(), pjrt::open_device("/device:THREE:2").get());
-  EXPECT_EQ(said([] { pjrt::open_device("three:3"); }),
+  EXPECT_EQ(error_said([] { pjrt::open_device("three:3"); }),
             "device.unknown: there is no device \"three:3\": three has 3 devices here, numbered from 0");
-  EXPECT_EQ(said([] { pjrt::open_device("other:1"); }),
+  EXPECT_EQ(error_said([] { pjrt::open_device("other:1"); }),
             "device.unknown: there is no device \"other:1\": other has 1 device here, numbered from 0");
   Names open;
   for (const pjrt::DevicePtr& device : pjrt::open_devices()) open.push_back(device->name());
@@ -75,12 +65,12 @@ TEST_F(OpenByName, SeveralAreOfOnePluginAndEachStandsOnce) {
   EXPECT_EQ(pjrt::open_device("three:0,2")->name(), "three:0,2");
   EXPECT_EQ(pjrt::open_several({"three:2", "three:0-1"})->name(), "three:2,0,1");
   EXPECT_EQ(pjrt::open_several({"three:1"}).get(), pjrt::open_device("three:1").get());
-  EXPECT_EQ(said([] { pjrt::open_several({}); }), "device.several: no device is named");
-  EXPECT_EQ(said([] {
+  EXPECT_EQ(error_said([] { pjrt::open_several({}); }), "device.several: no device is named");
+  EXPECT_EQ(error_said([] {
               pjrt::open_several({"three:0-1", "three:1"});
             }),
             "device.several: three:1 is named twice");
-  EXPECT_EQ(said([] {
+  EXPECT_EQ(error_said([] {
               pjrt::open_several({"three:1", "other:0"});
             }),
             "device.several: devices that train together are of one plugin, and three:1 and other:0 are of "
@@ -95,11 +85,11 @@ TEST_F(OpenByName, SeveralAreCountedFromOneOn) {
   EXPECT_EQ(pjrt::several_from(*middle, 1).get(), middle.get());
   EXPECT_EQ(pjrt::several_from(*last, 0).get(), last.get());
   for (const size_t count : {0, 2}) EXPECT_EQ(pjrt::several_from(*two, count).get(), two.get());
-  EXPECT_EQ(said([&] { pjrt::several_from(*two, 3); }),
+  EXPECT_EQ(error_said([&] { pjrt::several_from(*two, 3); }),
             "device.several: three:0,2 are 2 devices, and 3 are asked for");
-  EXPECT_EQ(said([&] { pjrt::several_from(*middle, 3); }),
+  EXPECT_EQ(error_said([&] { pjrt::several_from(*middle, 3); }),
             "device.several: there are 2 devices from three:1 on, and 3 are asked for");
-  EXPECT_EQ(said([&] { pjrt::several_from(*last, 2); }),
+  EXPECT_EQ(error_said([&] { pjrt::several_from(*last, 2); }),
             "device.several: there is 1 device from three:2 on, and 2 are asked for");
 }
 
@@ -142,8 +132,9 @@ TEST_F(OpenByName, TensorsGoToTheDeviceThatIsNamed) {
   GraphBuilder builder;
   const SinkScope scope(builder);
   const Tensor traced = builder.argument("x", {DType::kF32, {2}});
-  EXPECT_EQ(said([&] { to(traced, "three:1"); }), "device.traced: a traced tensor has no place of its own");
-  EXPECT_EQ(said([&] { device_of(traced); }), "device.traced: a traced tensor has no place of its own");
+  EXPECT_EQ(error_said([&] { to(traced, "three:1"); }),
+            "device.traced: a traced tensor has no place of its own");
+  EXPECT_EQ(error_said([&] { device_of(traced); }), "device.traced: a traced tensor has no place of its own");
 }
 
 TEST(MemoryOfTheCpu, IsWhatTheProcessTakesAndNotItsAddresses) {
@@ -203,25 +194,26 @@ TEST_F(DeviceOptions, AreOfThePluginThatTheDeviceIsOf) {
 }
 
 TEST_F(DeviceOptions, AreRefusedWithASentence) {
-  EXPECT_EQ(said([] { set_memory_fraction("cpu", 0.5); }),
+  EXPECT_EQ(error_said([] { set_memory_fraction("cpu", 0.5); }),
             "device.limit: \"cpu\" is this process's own: its memory has no limit of ours");
-  EXPECT_EQ(said([] { set_memory_limit("CPU:0", 1); }),
+  EXPECT_EQ(error_said([] { set_memory_limit("CPU:0", 1); }),
             "device.limit: \"cpu\" is this process's own: its memory has no limit of ours");
-  EXPECT_EQ(said([] { set_memory_fraction("gpu", 1.25); }),
+  EXPECT_EQ(error_said([] { set_memory_fraction("gpu", 1.25); }),
             "device.limit: a fraction of a device's memory lies above 0 and is 1 at most, got 1.250000");
-  EXPECT_EQ(said([] { set_memory_limit("gpu", 0); }), "device.limit: a limit is of 1 byte at least, got 0");
-  EXPECT_EQ(said([] { set_memory_limit("tpu:1000", 4096); }),
+  EXPECT_EQ(error_said([] { set_memory_limit("gpu", 0); }),
+            "device.limit: a limit is of 1 byte at least, got 0");
+  EXPECT_EQ(error_said([] { set_memory_limit("tpu:1000", 4096); }),
             "device.memory: a limit of 4096 bytes needs the memory of tpu:1000 in all, which its driver does "
             "not tell");
-  EXPECT_EQ(said([] { set_visible_devices({}); }),
+  EXPECT_EQ(error_said([] { set_visible_devices({}); }),
             "device.visible: no device is named; this CPU needs no such call");
-  EXPECT_EQ(said([] { set_visible_devices({"tpu:0"}); }),
+  EXPECT_EQ(error_said([] { set_visible_devices({"tpu:0"}); }),
             "device.visible: GPUs can be chosen, and tpu:0 is none");
-  EXPECT_EQ(said([] {
+  EXPECT_EQ(error_said([] {
               set_visible_devices({"gpu:1", "gpu:0", "gpu:1"});
             }),
             "device.visible: gpu:1 is named twice");
-  EXPECT_EQ(said([] {
+  EXPECT_EQ(error_said([] {
               set_visible_devices({"gpu:1", "rocm:1"});
             }),
             "device.visible: gpu:1 and rocm:1 are of two plugins");
