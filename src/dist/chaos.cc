@@ -11,7 +11,7 @@
 namespace espalier {
 namespace {
 
-constexpr std::string_view kKinds[] = {"kill", "stop", "throw", "exit"};
+constexpr std::string_view kChaosKinds[] = {"kill", "stop", "throw", "exit"};
 constexpr double kLongest = 3600;
 
 // Takes what `sign` ends off the begin of `text`; all of it where the sign is not there.
@@ -36,9 +36,9 @@ ChaosEvent event_of(const std::string_view part) {
   ChaosEvent out;
   std::string_view rest = part;
   const std::string_view kind = take_until(rest, ':');
-  const auto* at = std::ranges::find(kKinds, kind);
-  if (at == std::end(kKinds)) refuse("does not begin with kill:, stop:, throw: or exit:");
-  out.kind = static_cast<ChaosKind>(at - kKinds);
+  const auto* at = std::ranges::find(kChaosKinds, kind);
+  if (at == std::end(kChaosKinds)) refuse("does not begin with kill:, stop:, throw: or exit:");
+  out.kind = static_cast<ChaosKind>(at - kChaosKinds);
   if (!is_number(take_until(rest, '@'), out.rank)) refuse("has no rank before its @");
   if (!rest.starts_with("step")) refuse("has no step behind its @");
   rest.remove_prefix(4);
@@ -55,7 +55,7 @@ ChaosEvent event_of(const std::string_view part) {
 
 }  // namespace
 
-std::string_view name(ChaosKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+std::string_view name(ChaosKind kind) { return kChaosKinds[static_cast<size_t>(kind)]; }
 
 std::vector<ChaosEvent> parse_chaos(std::string_view text, int world) {
   std::vector<ChaosEvent> out;

@@ -11,7 +11,7 @@
 namespace espalier {
 namespace {
 
-std::string ranks_text(const std::set<int>& ranks) {
+std::string ranks_in_words(const std::set<int>& ranks) {
   std::string out;
   int shown = 0;
   for (const int rank : ranks) {
@@ -32,7 +32,7 @@ std::string where_they_differ(const std::vector<RankReport>& reports, Value valu
   if (said.size() < 2) return "";
   std::string out;
   for (const auto& [what, ranks] : said)
-    out += cat(out.empty() ? "" : "; ", shortened(what), " on ", ranks_text(ranks));
+    out += cat(out.empty() ? "" : "; ", shortened(what), " on ", ranks_in_words(ranks));
   return out;
 }
 
@@ -71,7 +71,7 @@ std::vector<DoctorFinding> compare_reports(const std::vector<RankReport>& report
   if (!missing.empty())
     out.push_back(
         {DoctorGrade::kWrong, "ranks",
-         cat(ranks_text(missing), " of ", world, missing.size() == 1 ? " has" : " have", " not reported"),
+         cat(ranks_in_words(missing), " of ", world, missing.size() == 1 ? " has" : " have", " not reported"),
          "all others would wait", "start it, or look why it did not start"});
   if (const std::string versions =
           where_they_differ(reports, [](const RankReport& one) { return one.version; });

@@ -14,7 +14,7 @@
 namespace espalier {
 namespace {
 
-constexpr int kLookMilliseconds = 100;
+constexpr int kOutputLookMilliseconds = 100;
 
 [[noreturn]] void no_descriptor(const char* what) {
   const bool too_many = errno == EMFILE;
@@ -77,7 +77,7 @@ void LaunchProcesses::wait(std::vector<pollfd> also) {
   for (const LaunchStream* to : {&output_, &errors_}) {
     if (!to->empty()) also.push_back({to->descriptor(), POLLOUT, 0});
   }
-  if (::poll(also.data(), also.size(), kLookMilliseconds) <= 0) return;
+  if (::poll(also.data(), also.size(), kOutputLookMilliseconds) <= 0) return;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (also[first + i].revents) outputs[i]->pass_on();
   }

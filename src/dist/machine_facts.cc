@@ -73,7 +73,7 @@ std::vector<NetworkInterface> interfaces_here() {
 }
 
 // The number in a file; 0 where there is none, as in "max".
-int64_t number_in(const std::string& path) {
+int64_t number_in_file(const std::string& path) {
   std::ifstream file(path);
   int64_t out = 0;
   return file >> out && out > 0 ? out : 0;
@@ -101,11 +101,11 @@ int64_t memory_limit(int64_t all) {
     if (!unified && memory == line.npos) continue;
     std::string path = line.substr(unified ? 3 : memory + 8);
     for (; path.starts_with('/'); path.resize(path.rfind('/')))
-      take(number_in(unified ? cat("/sys/fs/cgroup", path, "/memory.max")
-                             : cat("/sys/fs/cgroup/memory", path, "/memory.limit_in_bytes")));
+      take(number_in_file(unified ? cat("/sys/fs/cgroup", path, "/memory.max")
+                                  : cat("/sys/fs/cgroup/memory", path, "/memory.limit_in_bytes")));
   }
-  take(number_in("/sys/fs/cgroup/memory.max"));
-  take(number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+  take(number_in_file("/sys/fs/cgroup/memory.max"));
+  take(number_in_file("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
   return out;
 }
 

@@ -10,7 +10,7 @@ namespace {
 // As the name of a host that /etc/hosts has at 127.0.1.1: it is that, and is not spelled so.
 constexpr const char* kNamed = "0x7f.0.1.1:29500";
 
-std::string refusal(const ClusterPlace& place) {
+std::string refusal_of_place(const ClusterPlace& place) {
   try {
     check_meeting_place(place);
   } catch (const ValueError& error) {
@@ -27,10 +27,11 @@ TEST(MeetingPlace, OfSeveralHostsIsNoLoopbackAddress) {
   for (const ClusterPlace& place :
        {ClusterPlace{.world = 4, .local_rank = 0, .local_world = 2, .coordinator = kNamed},
         ClusterPlace{.world = 2, .hosts = {"node0", "node1"}, .coordinator = kNamed}}) {
-    EXPECT_TRUE(refusal(place).starts_with(wanted)) << refusal(place);
-    EXPECT_TRUE(refusal(place).ends_with(":29500 on all ranks, or give the name that address in /etc/hosts"))
-        << refusal(place);
-    EXPECT_EQ(refusal(place).find("=127."), std::string::npos) << refusal(place);
+    EXPECT_TRUE(refusal_of_place(place).starts_with(wanted)) << refusal_of_place(place);
+    EXPECT_TRUE(
+        refusal_of_place(place).ends_with(":29500 on all ranks, or give the name that address in /etc/hosts"))
+        << refusal_of_place(place);
+    EXPECT_EQ(refusal_of_place(place).find("=127."), std::string::npos) << refusal_of_place(place);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace espalier {
 namespace {
 
-constexpr size_t kMostNodes = 65536, kLongestName = 255;
+constexpr size_t kMostNodes = 65536, kLongestHostName = 255;
 constexpr int kMostTasks = 65536, kMostBrackets = 8;
 
 struct Range {
@@ -66,7 +66,8 @@ class NodeList {
       if (c == ']') refuse("has a ] without its [");
       if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f) refuse("has a blank or a control character");
       for (std::string& name : names) name += c;
-      if (names[0].size() > kLongestName) refuse(cat("has a name of more than ", kLongestName, " bytes"));
+      if (names[0].size() > kLongestHostName)
+        refuse(cat("has a name of more than ", kLongestHostName, " bytes"));
     }
     if (at_ == begin) refuse("has an empty name");
     // As Slurm itself.
@@ -114,7 +115,7 @@ class NodeList {
         }
       }
     }
-    if (out[0].size() > kLongestName) refuse(cat("has a name of more than ", kLongestName, " bytes"));
+    if (out[0].size() > kLongestHostName) refuse(cat("has a name of more than ", kLongestHostName, " bytes"));
     names = std::move(out);
   }
 
