@@ -86,7 +86,7 @@ asan:  ## build and test with the address and undefined behaviour sanitizers
 # Rooms whose code runs on several threads. Left out are: slow tests, which measure size, memory and time, one of them
 # (ShardWorkersSlow) with less memory for a rank than the sanitizer needs; those that measure a tenth of a second; and
 # what runs on devices of a plugin, which is not built with the sanitizer: most of it is code that it does not see.
-tsan_rooms := base comm data dist eager runtime train
+tsan_rooms := base comm data eager launch place runtime step strategy train
 tsan_left_out := Slow|/SharedRanks\.AbortWakesWithinATenthOfASecond|/Waiting\.ASleeperGoesOn|OnDevice|/Pods\.
 
 tsan:  ## the rooms with threads and launched ranks with the thread sanitizer: every report is an error

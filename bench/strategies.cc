@@ -29,12 +29,12 @@
 
 #include "cli/workload_models.h"
 #include "comm/forwarding.h"
-#include "dist/rows.h"
-#include "dist/worker.h"
 #include "espalier/devices.h"
 #include "espalier/espalier.h"
 #include "runtime/profile.h"
 #include "step_overhead.h"
+#include "strategy/rows.h"
+#include "strategy/worker.h"
 
 using namespace espalier;
 

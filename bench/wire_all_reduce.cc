@@ -9,7 +9,7 @@
 
 #include "base/thread_pool.h"
 #include "comm/wire_communicator.h"
-#include "dist/worker.h"
+#include "strategy/worker.h"
 #include "timed_sums.h"
 
 using namespace espalier;

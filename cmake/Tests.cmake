@@ -24,7 +24,7 @@ set(fake_device_files ${CMAKE_BINARY_DIR}/tests/fake-device)
 file(MAKE_DIRECTORY ${fake_device_files}/tmp)
 # PROPERTIES of gtest_discover_tests take one variable, so ctest is told of the others here.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/fake_device_tests.cmake @ONLY CONTENT [[
-foreach(test IN LISTS eager_on_fake_device train_on_fake_device)
+foreach(test IN LISTS eager_on_fake_device step_on_fake_device train_on_fake_device)
   set_tests_properties("${test}" PROPERTIES
     ENVIRONMENT "ESPALIER_DEVICE=fake;ESPALIER_BUILD_DIR=@fake_device_files@;TEST_TMPDIR=@fake_device_files@/tmp")
 endforeach()
@@ -89,11 +89,11 @@ foreach(room IN LISTS test_rooms)
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_command)
     add_dependencies(test_${room} espalier_command)
   endif()
-  if(room MATCHES "^(cli|pjrt|train)$")
+  if(room MATCHES "^(cli|pjrt|step|train)$")
     add_dependencies(test_${room} ${device_libraries})
   endif()
   # Loaded by name.
-  if(room MATCHES "^(comm|dist|train)$" AND engines)
+  if(room MATCHES "^(comm|launch|strategy|step|train)$" AND engines)
     add_dependencies(test_${room} ${engines})
   endif()
   set(timeout ${test_timeout})
@@ -107,7 +107,7 @@ foreach(room IN LISTS test_rooms)
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     PROPERTIES TIMEOUT ${timeout} LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
       ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
-  if(room MATCHES "^(eager|train)$")
+  if(room MATCHES "^(eager|step|train)$")
     set(never_on_device ${CMAKE_SOURCE_DIR}/src/${room}/never_on_device.txt)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${never_on_device})
     file(STRINGS ${never_on_device} never_ask)

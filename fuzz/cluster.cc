@@ -1,15 +1,15 @@
 // Mutated lists of hosts, hostfiles, TF_CONFIGs and environments, of a TPU's host, too: refused with a
 // ValueError, or places in their range and names that are read as themselves.
-#include "dist/cluster.h"
+#include "launch/cluster.h"
 
 #include <sstream>
 
-#include "dist/host_list.h"
-#include "dist/node_list.h"
-#include "dist/tf_config.h"
 #include "espalier/error.h"
 #include "espalier/tpu.h"
 #include "fuzz/mutate.h"
+#include "launch/host_list.h"
+#include "launch/node_list.h"
+#include "launch/tf_config.h"
 
 using namespace espalier;
 

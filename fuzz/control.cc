@@ -2,11 +2,11 @@
 // however the bytes are cut; and a coordinator that gets them from ranks and strangers goes on.
 #include <csignal>
 
-#include "comm/control_coordinator.h"
-#include "comm/control_message.h"
-#include "comm/control_proof.h"
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
+#include "launch/control_coordinator.h"
+#include "launch/control_message.h"
+#include "launch/control_proof.h"
 
 using namespace espalier;
 

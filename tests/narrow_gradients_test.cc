@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dist/workers_test.h"
 #include "espalier/espalier.h"
+#include "strategy/workers_test.h"
 #include "tests/shared_data.h"
 
 namespace espalier {

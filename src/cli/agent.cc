@@ -1,6 +1,6 @@
 // espalier agent: what espalier launch starts on each host.
 #include "cli/common.h"
-#include "dist/launch_agent.h"
+#include "launch/launch_agent.h"
 
 namespace espalier::cli {
 

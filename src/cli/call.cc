@@ -13,8 +13,8 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/common.h"
-#include "comm/control_end.h"
 #include "espalier/error.h"
+#include "launch/control_end.h"
 
 namespace espalier::cli {
 namespace {

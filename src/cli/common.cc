@@ -20,10 +20,10 @@
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
-#include "dist/launch_environment.h"
-#include "dist/replicas.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
+#include "launch/launch_environment.h"
+#include "strategy/replicas.h"
 #include "text/text.h"
 #include "train/saved_files.h"
 

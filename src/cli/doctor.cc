@@ -1,5 +1,5 @@
 // espalier doctor: what is wrong with a machine, an environment or a plan of a run.
-#include "dist/doctor.h"
+#include "launch/doctor.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/shortened.h"
 #include "cli/common.h"
-#include "dist/launch_process.h"
 #include "espalier/error.h"
+#include "launch/launch_process.h"
 
 namespace espalier::cli {
 namespace {

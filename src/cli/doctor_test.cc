@@ -8,8 +8,8 @@
 #include "base/env.h"
 #include "cli/engines_test.h"
 #include "cli/verb_test.h"
-#include "comm/control_socket.h"
-#include "dist/machine_facts.h"
+#include "launch/control_socket.h"
+#include "launch/machine_facts.h"
 
 namespace espalier::cli {
 namespace {

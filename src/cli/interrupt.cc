@@ -14,12 +14,12 @@
 #include "base/format.h"
 #include "base/thread_stacks.h"
 #include "cli/common.h"
-#include "comm/control_end.h"
-#include "dist/launch_environment.h"
-#include "dist/replicas.h"
 #include "espalier/devices.h"
 #include "espalier/run_context.h"
 #include "ir/device.h"
+#include "launch/control_end.h"
+#include "launch/launch_environment.h"
+#include "strategy/replicas.h"
 
 namespace espalier::cli {
 namespace {

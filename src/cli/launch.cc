@@ -1,5 +1,5 @@
 // espalier launch: a program as several ranks, on this host or several.
-#include "dist/launch.h"
+#include "launch/launch.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,11 +13,11 @@
 #include "base/state_folder.h"
 #include "cli/common.h"
 #include "comm/wire_module.h"
-#include "dist/launch_environment.h"
-#include "dist/mpirun_words.h"
-#include "dist/worker_engine.h"
 #include "espalier/error.h"
 #include "format/utf8.h"
+#include "launch/launch_environment.h"
+#include "launch/mpirun_words.h"
+#include "launch/worker_engine.h"
 
 namespace espalier::cli {
 namespace {

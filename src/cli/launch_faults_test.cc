@@ -13,8 +13,8 @@
 #include "cli/beside_test.h"
 #include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
-#include "dist/worker.h"
 #include "espalier/espalier.h"
+#include "strategy/worker.h"
 
 namespace espalier::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cli/engines_test.h"
 #include "cli/launched_program_test.h"
-#include "comm/control_socket.h"
 #include "espalier/espalier.h"
+#include "launch/control_socket.h"
 
 namespace espalier::cli {
 namespace {

@@ -13,9 +13,9 @@
 #include "cli/engines_test.h"
 #include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
-#include "comm/control_recorder_test.h"
-#include "dist/machine_facts.h"
 #include "espalier/strategy.h"
+#include "launch/control_recorder_test.h"
+#include "launch/machine_facts.h"
 
 namespace espalier::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/comes_true_test.h"
 #include "cli/launched_program_test.h"
 #include "cli/launched_test.h"
-#include "comm/control_client.h"
 #include "espalier/espalier.h"
+#include "launch/control_client.h"
 
 namespace espalier::cli {
 namespace {

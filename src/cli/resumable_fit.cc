@@ -22,13 +22,13 @@
 #include "cli/plan_text.h"
 #include "cli/replaced_model.h"
 #include "cli/verbs.h"
-#include "comm/control_end.h"
-#include "dist/replicas.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
+#include "launch/control_end.h"
 #include "report/terminal.h"
+#include "strategy/replicas.h"
 
 namespace espalier::cli {
 namespace {

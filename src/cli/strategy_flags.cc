@@ -14,12 +14,12 @@
 #include "base/shortened.h"
 #include "cli/common.h"
 #include "cli/near_files.h"
-#include "dist/replicas.h"
-#include "dist/worker.h"
 #include "espalier/run_context.h"
 #include "espalier/strategy.h"
 #include "espalier/tpu.h"
 #include "ir/device.h"
+#include "strategy/replicas.h"
+#include "strategy/worker.h"
 
 namespace espalier::cli {
 namespace {

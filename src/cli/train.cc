@@ -15,10 +15,10 @@
 #include "cli/train_flags.h"
 #include "cli/train_images.h"
 #include "cli/train_table.h"
-#include "dist/replicas.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "espalier/tables.h"
+#include "strategy/replicas.h"
 
 namespace espalier::cli {
 namespace {

@@ -19,11 +19,11 @@
 #include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
 #include "cli/table_data.h"
-#include "dist/replicas.h"
 #include "espalier/ops.h"
 #include "report/image.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "strategy/replicas.h"
 
 namespace espalier::cli {
 namespace {

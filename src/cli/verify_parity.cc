@@ -16,11 +16,11 @@
 #include "cli/common.h"
 #include "cli/device_flags.h"
 #include "cli/plan.h"
-#include "comm/control_end.h"
-#include "dist/launch.h"
 #include "espalier/error.h"
 #include "format/safetensors.h"
 #include "ir/literal.h"
+#include "launch/control_end.h"
+#include "launch/launch.h"
 #include "pjrt/find.h"
 #include "report/table.h"
 

@@ -20,8 +20,8 @@
 
 #include "base/comes_true_test.h"
 #include "base/format.h"
-#include "comm/control_client.h"
 #include "comm/wire_module.h"
+#include "launch/control_client.h"
 
 namespace espalier {
 namespace {

@@ -26,10 +26,10 @@
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "base/wire_version.h"
-#include "comm/control_server.h"
 #include "comm/ranks_test.h"
 #include "comm/wire_module.h"
 #include "comm/wire_rank_test.h"
+#include "launch/control_server.h"
 
 namespace espalier {
 namespace {

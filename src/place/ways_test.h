@@ -16,7 +16,6 @@
 #include <gtest/gtest.h>
 
 #include "comm/local.h"
-#include "dist/replicas.h"
 #include "eager/trace.h"
 #include "espalier/espalier.h"
 #include "ir/sink.h"
@@ -24,6 +23,7 @@
 #include "place/interpreter_place.h"
 #include "place/parts_place.h"
 #include "runtime/fake_device_test.h"
+#include "strategy/replicas.h"
 
 namespace espalier {
 

@@ -7,9 +7,9 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/thread_stacks.h"
-#include "comm/control_text.h"
 #include "espalier/ops.h"
 #include "ir/sink.h"
+#include "launch/control_text.h"
 #include "nn/seed.h"
 #include "train/earlier_paths.h"
 

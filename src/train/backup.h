@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "dist/host_collectives.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
+#include "step/epoch_rows.h"
+#include "step/step_batches.h"
+#include "strategy/host_collectives.h"
 #include "train/array_copies.h"
-#include "train/epoch_rows.h"
-#include "train/step_batches.h"
 
 namespace espalier {
 

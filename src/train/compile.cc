@@ -8,11 +8,11 @@
 #include "nn/row_weight.h"
 #include "optim/rule.h"
 #include "place/shares.h"
+#include "step/finite_sum.h"
+#include "step/wide_gradients.h"
 #include "train/cut_step.h"
-#include "train/finite_sum.h"
 #include "train/output_makers.h"
 #include "train/step.h"
-#include "train/wide_gradients.h"
 
 namespace espalier {
 namespace {

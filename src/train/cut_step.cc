@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "dist/rows.h"
 #include "eager/cut_traced.h"
 #include "espalier/source.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "place/packed_arrays.h"
-#include "train/counted_rows.h"
-#include "train/wide_gradients.h"
+#include "step/counted_rows.h"
+#include "step/wide_gradients.h"
+#include "strategy/rows.h"
 
 namespace espalier {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "dist/data_shares.h"
 #include "espalier/model.h"
+#include "step/step_batches.h"
+#include "strategy/data_shares.h"
 #include "train/shard_batches.h"
-#include "train/step_batches.h"
 
 namespace espalier {
 

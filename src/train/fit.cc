@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "dist/rows.h"
 #include "espalier/run_context.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "place/place_of.h"
+#include "step/assignments.h"
+#include "step/counted_rows.h"
+#include "strategy/rows.h"
 #include "text/text.h"
-#include "train/assignments.h"
-#include "train/counted_rows.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/own_sums.h"

@@ -5,7 +5,6 @@
 #include "base/sha256.h"
 #include "base/shortest.h"
 #include "base/version.h"
-#include "dist/rows.h"
 #include "eager/trace.h"
 #include "eager/traced_graph.h"
 #include "espalier/random.h"
@@ -14,14 +13,15 @@
 #include "nn/seed.h"
 #include "optim/rule.h"
 #include "place/place_of.h"
+#include "step/counted_rows.h"
+#include "step/decisions.h"
+#include "step/epoch_rows.h"
+#include "step/share_note.h"
+#include "step/trained_alike.h"
+#include "strategy/rows.h"
 #include "train/backup.h"
-#include "train/counted_rows.h"
 #include "train/deciding_callback.h"
-#include "train/decisions.h"
-#include "train/epoch_rows.h"
-#include "train/share_note.h"
 #include "train/step.h"
-#include "train/trained_alike.h"
 
 namespace espalier {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "espalier/model.h"
-#include "train/batches.h"
-#include "train/step_batches.h"
+#include "step/batches.h"
+#include "step/step_batches.h"
 
 namespace espalier {
 

@@ -6,9 +6,9 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "dist/replicas.h"
 #include "espalier/ops.h"
-#include "train/finite_sum.h"
+#include "step/finite_sum.h"
+#include "strategy/replicas.h"
 
 namespace espalier {
 namespace {

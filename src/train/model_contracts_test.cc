@@ -12,11 +12,11 @@
 #include "format/onnx/model.h"
 #include "format/safetensors.h"
 #include "ir/sink.h"
+#include "step/share_note.h"
 #include "train/error_text_test.h"
 #include "train/export.h"
 #include "train/program.h"
 #include "train/saved_files.h"
-#include "train/share_note.h"
 
 namespace espalier {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "dist/workers_test.h"
 #include "espalier/espalier.h"
+#include "strategy/workers_test.h"
 
 namespace espalier {
 namespace {

@@ -10,11 +10,11 @@
 #include "base/rule_of_test.h"
 #include "base/scratch_test.h"
 #include "comm/local.h"
-#include "dist/replicas.h"
 #include "espalier/devices.h"
 #include "pjrt/client.h"
 #include "pjrt/client_device.h"
 #include "pjrt/plugin_test.h"
+#include "strategy/replicas.h"
 #include "train/trained_weights_test.h"
 
 namespace espalier {

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
-#include "dist/replicas.h"
 #include "espalier/array.h"
 #include "espalier/model.h"
 #include "espalier/random.h"
 #include "espalier/run_context.h"
 #include "espalier/strategy.h"
 #include "runtime/fake_device_test.h"
+#include "strategy/replicas.h"
 
 namespace espalier {
 namespace {

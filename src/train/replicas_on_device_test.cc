@@ -9,7 +9,6 @@
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "base/scratch_test.h"
-#include "dist/rows.h"
 #include "eager/trace.h"
 #include "espalier/devices.h"
 #include "espalier/espalier.h"
@@ -17,6 +16,7 @@
 #include "ir/sink.h"
 #include "pjrt/open.h"
 #include "pjrt/plugin_test.h"
+#include "strategy/rows.h"
 #include "train/trained_weights_test.h"
 
 namespace espalier {

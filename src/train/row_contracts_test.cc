@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "espalier/espalier.h"
-#include "train/counted_rows.h"
+#include "step/counted_rows.h"
+#include "step/ids.h"
 #include "train/dataset_batches.h"
 #include "train/error_text_test.h"
 #include "train/fit_rows.h"
-#include "train/ids.h"
 #include "train/rows.h"
 
 namespace espalier {

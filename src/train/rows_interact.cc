@@ -4,12 +4,12 @@
 #include <cstring>
 #include <map>
 
-#include "dist/rows.h"
 #include "eager/trace.h"
 #include "espalier/run_context.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
-#include "train/counted_rows.h"
+#include "step/counted_rows.h"
+#include "strategy/rows.h"
 #include "train/program.h"
 
 namespace espalier {

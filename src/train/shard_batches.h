@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "espalier/dataset.h"
-#include "train/step_batches.h"
+#include "step/step_batches.h"
 
 namespace espalier {
 

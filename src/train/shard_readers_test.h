@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dist/workers_test.h"
+#include "strategy/workers_test.h"
 
 namespace espalier {
 

@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "data/dataset_sources_test.h"
-#include "dist/replicas.h"
+#include "strategy/replicas.h"
 #include "train/dataset_batches.h"
 #include "train/shard_batches.h"
 #include "train/shard_readers_test.h"

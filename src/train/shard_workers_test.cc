@@ -13,8 +13,8 @@
 #include "base/hash.h"
 #include "base/scratch_test.h"
 #include "base/sha256.h"
-#include "dist/launch_test.h"
 #include "espalier/espalier.h"
+#include "launch/launch_test.h"
 
 namespace espalier {
 namespace {

@@ -10,9 +10,9 @@
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "place/place_of.h"
-#include "train/assignments.h"
-#include "train/counted_rows.h"
-#include "train/finite_sum.h"
+#include "step/assignments.h"
+#include "step/counted_rows.h"
+#include "step/finite_sum.h"
 #include "train/non_finite_tracer.h"
 
 namespace espalier {

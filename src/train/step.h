@@ -4,22 +4,22 @@
 #include <utility>
 
 #include "base/format.h"
-#include "dist/replicas.h"
 #include "eager/deferred_reads.h"
 #include "eager/traced_graph.h"
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/tape.h"
+#include "step/ids.h"
+#include "step/step_batches.h"
+#include "step/step_program.h"
+#include "strategy/replicas.h"
 #include "train/dataset_batches.h"
-#include "train/ids.h"
 #include "train/loss_scaling.h"
 #include "train/metric.h"
 #include "train/narrow_outputs.h"
 #include "train/part_notes.h"
 #include "train/rows_interact.h"
-#include "train/step_batches.h"
-#include "train/step_program.h"
 
 namespace espalier {
 

@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "base/rule_of_test.h"
-#include "dist/workers_test.h"
 #include "espalier/layers.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
+#include "strategy/workers_test.h"
 
 namespace espalier {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/format.h"
 #include "base/scratch_test.h"
-#include "dist/workers_test.h"
 #include "espalier/espalier.h"
+#include "strategy/workers_test.h"
 
 namespace espalier {
 namespace {

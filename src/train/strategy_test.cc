@@ -9,8 +9,8 @@
 
 #include "base/format.h"
 #include "comm/local.h"
-#include "dist/workers_test.h"
 #include "espalier/espalier.h"
+#include "strategy/workers_test.h"
 #include "train/trained_weights_test.h"
 
 namespace espalier {

@@ -8,10 +8,10 @@
 #include "base/rule_of_test.h"
 #include "comm/forwarding.h"
 #include "comm/local.h"
-#include "dist/workers_test.h"
 #include "espalier/devices.h"
 #include "pjrt/open.h"
 #include "pjrt/plugin_test.h"
+#include "strategy/workers_test.h"
 #include "train/trained_weights_test.h"
 
 namespace espalier {

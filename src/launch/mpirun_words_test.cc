@@ -1,0 +1,33 @@
+#include "launch/mpirun_words.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "base/shell_words.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+TEST(MpirunWords, TheAgentIsPassedOn) {
+  LaunchOptions options{.ranks = 2, .program = {"true"}, .hosts = {{"a", 1}, {"b", 1}}};
+  const auto words = [&] { return shell_words(mpirun_words(options)); };
+  try {
+    words();
+  } catch (const IoError& error) {
+    GTEST_SKIP() << error.message();
+  }
+  // By itself Open MPI takes ssh.
+  EXPECT_EQ(words().find("plm_rsh_agent"), std::string::npos) << words();
+  options.agent = "/usr/bin/ssh -p 2222 {host}";
+  EXPECT_NE(words().find(" --mca plm_rsh_agent '/usr/bin/ssh -p 2222' "), std::string::npos) << words();
+  options.agent = "ip netns exec {host}";
+  EXPECT_THROW(words(), ValueError);
+  ::setenv("OMPI_MCA_plm_rsh_agent", "mine", 1);
+  EXPECT_EQ(words().find("plm_rsh_agent"), std::string::npos) << words();
+  ::unsetenv("OMPI_MCA_plm_rsh_agent");
+}
+
+}  // namespace
+}  // namespace espalier

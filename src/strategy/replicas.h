@@ -1,0 +1,110 @@
+// What a strategy is made of: the replicas of this process, and how a step runs on them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "espalier/function.h"
+#include "espalier/strategy.h"
+#include "place/place_of.h"
+#include "place/pools_place.h"
+#include "strategy/audit.h"
+#include "strategy/combine_replicas.h"
+#include "strategy/data_shares.h"
+#include "strategy/host_collectives.h"
+#include "strategy/membership.h"
+#include "strategy/mesh.h"
+#include "strategy/rows.h"
+
+namespace espalier {
+
+class Replicas {
+ public:
+  struct Seat {
+    std::shared_ptr<Communicator> communicator = {};  // null: alone
+    int threads = 0;                                  // of a pool of its own; 0: of the process
+    std::shared_ptr<Worker> worker = {};              // whose communicator that is
+    // Of a plugin, in place of this CPU; its replicas are ranks of their own. Null: the current context's.
+    std::shared_ptr<Device> device = {};
+  };
+  // Those of one device of a plugin, or of several.
+  Replicas(std::shared_ptr<Device> device, CombineOptions options, int64_t audit_steps)
+      : Replicas({Seat{.device = std::move(device)}}, false, options, audit_steps) {}
+  // Replicas of this process, which have neighbouring ranks: a place each, or those of the one device.
+  // `workers`: whether other processes have others.
+  Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
+
+  const Mesh& mesh() const { return mesh_; }
+  // Of workers, which all have one; alone where there is one worker.
+  const HostCollectives& hosts() const { return hosts_; }
+  const DataShares& shares() const { return shares_; }
+  const Membership& membership() const { return membership_; }
+  const Audits& audits() const { return audits_; }
+
+  // What all ranks do alike is agreed on in it, and where replicas of one device run; null: that is up to
+  // this process, in the current one.
+  const RunContext* host() const { return host_; }
+  bool rounds_gradients() const { return combine_.travel != DType::kF32; }
+
+  // What stands between the gradients of a step and its update; null where there is one replica.
+  std::shared_ptr<const Rewrite> rewrite() const;
+  // A program of a step takes rows (x, y, weights), and behind them kPlace, i64[2]: where the first of them
+  // stands in the batch, and BatchRows::most_weight() of that.
+  static constexpr const char* kPlace = "place";
+  // Rows of weight 0 behind those of a batch that has fewer rows than there are replicas. `rows`: tensors of
+  // equal first axes, the last one their weights. Nothing where it has enough.
+  std::vector<Tensor> padded(const BatchRows& batch) const;
+  // The arguments of the first replica here.
+  std::vector<Tensor> arguments(const BatchRows& batch) const;
+  // How many rows their place wants each to have.
+  RowsPolicy rows() const { return place().rows(); }
+  // Those of devices run on equally many rows: whether some get rows of weight 0 behind theirs.
+  bool adds_rows(const BatchRows& batch) const;
+  // Runs a step on its replicas; gives the results of the first, which are those of all.
+  std::vector<Tensor> run(const TracedFunction& program, const BatchRows& batch) const;
+  // Calls body(i) for replica mesh().first + i, each on a thread of its own and in its context, and returns
+  // when all have returned; rethrows the first exception.
+  void on_each(const std::function<void(size_t)>& body) const;
+  // A program on each replica of this process, on arguments of its own; the results of each.
+  std::vector<std::vector<Tensor>> run_each(const TracedFunction& program,
+                                            std::span<const std::vector<Tensor>> arguments) const;
+  // What a function of rows gives for those of each rank, in the order of ranks; on the first
+  // replica alone, and as one, where there are fewer rows than ranks.
+  std::vector<std::vector<Tensor>> run_rows(const TracedFunction& function,
+                                            std::span<const Tensor> rows) const;
+
+ private:
+  std::vector<Tensor> arguments_of(const BatchRows& batch, int rank, int64_t most_weight) const;
+  // Where the place adds rows.
+  int64_t rows_each(const BatchRows& batch) const;
+  // In which functions are traced for them.
+  const RunContext& tracing() const;
+
+  const Place& place() const { return pools_ ? *pools_ : **one_; }
+
+  std::vector<std::shared_ptr<Communicator>> communicators_;
+  const std::shared_ptr<Device> several_;  // whose replicas these are; null: this CPU's
+  std::vector<std::unique_ptr<RunContext>> contexts_;
+  CombineOptions combine_;
+  Mesh mesh_;
+  const Membership membership_;
+  std::unique_ptr<PoolsPlace> pools_;  // where there are several; else
+  std::optional<PlaceOf> one_;
+  const Place* step_place_ = nullptr;  // where steps run; null: in that of the current context
+  const RunContext* host_ = nullptr;
+  HostCollectives hosts_;
+  DataShares shares_;
+  Audits audits_;
+};
+
+// Whether this process writes and prints: without a strategy, and as the first of workers.
+bool is_chief();
+// Makes `next` that of the innermost scope; gives the one before.
+std::shared_ptr<Replicas> exchange_current_replicas(std::shared_ptr<Replicas> next);
+// Of the innermost scope of this thread; null without one.
+const std::shared_ptr<Replicas>& current_replicas();
+
+}  // namespace espalier
