@@ -10,7 +10,6 @@
 #include "place/shares.h"
 #include "step/finite_sum.h"
 #include "step/wide_gradients.h"
-#include "train/cut_step.h"
 #include "train/output_makers.h"
 #include "train/step.h"
 
@@ -335,8 +334,31 @@ TracedFunction Model::Training::program(bool trains) {
   return TracedFunction(trace, std::move(function));
 }
 
+StepToCut Model::Training::step_to_cut(bool trains) {
+  return {
+      .shard_name = trains ? "train_shard" : "test_shard",
+      .name = trains ? "train_step" : "test_step",
+      .shards = options.logical_shards,
+      .replicas = replicas,
+      .rewrites = [this, trains](
+                      std::shared_ptr<const Rewrite> cut) { return step_rewrites(trains, std::move(cut)); },
+      .of_update = update_rewrites(trains),
+      .trace =
+          [this, trains](const char* name, std::span<const TensorType> types, const Rewrites& rewrites,
+                         bool again, const std::string& after) {
+            return trace_step(name, types, trains, rewrites, again, after);
+          },
+      .mean_loss =
+          [](const Tensor& sum, const Tensor& weight) {
+            return LossSums{sum, weight}.mean();
+          },
+      .runs = [] { return [model = Running::model()] { return std::make_shared<const Running>(*model); }; },
+      .rows_are_coupled = [] { return Running::model()->rows_are_coupled(); },
+  };
+}
+
 std::unique_ptr<StepProgram> Model::Training::step_program(bool trains) {
-  if (options.logical_shards > 0) return std::make_unique<CutStep>(*this, trains);
+  if (options.logical_shards > 0) return std::make_unique<CutStep>(step_to_cut(trains));
   return whole_program(program(trains), combines() ? replicas : nullptr);
 }
 

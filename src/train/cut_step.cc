@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "eager/cut_traced.h"
+#include "espalier/array.h"
 #include "espalier/source.h"
 #include "ir/sink.h"
-#include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "place/packed_arrays.h"
 #include "step/counted_rows.h"
@@ -16,9 +16,6 @@ namespace espalier {
 namespace {
 
 constexpr const char* kCut = "cut";  // the rewrite between the gradients and the update
-
-// In each shard, so that one program is that of all: whether some are is not known alike on all ranks.
-SomeRowsCount rows_may_be_empty() { return SomeRowsCount(Running::model()->rows_are_coupled()); }
 
 std::vector<Tensor> zeros_of(const std::vector<TensorType>& types) {
   std::vector<Tensor> out;
@@ -34,21 +31,19 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
 
 }  // namespace
 
-Model::Training::CutStep::CutStep(Training& training, bool trains)
-    : training_(training),
-      trains_(trains),
-      shards_(training.options.logical_shards),
+CutStep::CutStep(StepToCut step)
+    : step_(std::move(step)),
       shard_([this](std::span<const TensorType> types, bool again,
                     const std::string& after) { return trace_shard(types, again, after); },
-             {.name = shard_name(), .rewrites = rewrites(std::make_shared<Crossing>())}),
+             {.name = step_.shard_name, .rewrites = rewrites(std::make_shared<Crossing>())}),
       combine_([this](std::span<const TensorType> types, bool again,
                       const std::string&) { return trace_both(types, again); },
                {.name = "both_shards"}),
       update_([this](std::span<const TensorType>, bool, const std::string& after) { return rest(after); },
-              {.name = step_name(), .rewrites = training.update_rewrites(trains)}) {}
+              {.name = step_.name, .rewrites = step_.of_update}) {}
 
-Rewrites Model::Training::CutStep::rewrites(const std::shared_ptr<Crossing>& crossing) const {
-  const auto run = [crossing](const TracedGraph& program, bool again) {
+Rewrites CutStep::rewrites(const std::shared_ptr<Crossing>& crossing) const {
+  const auto run = [crossing, mean_loss = step_.mean_loss](const TracedGraph& program, bool again) {
     Rewritten out;
     out.program =
         trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
@@ -73,22 +68,21 @@ Rewrites Model::Training::CutStep::rewrites(const std::shared_ptr<Crossing>& cro
           const auto value_of = [&](const char* result) -> Tensor& {
             return std::ranges::find(step.results, result, &NamedTensor::name)->value;
           };
-          value_of("loss") = LossSums{value_of("loss_sum"), value_of("loss_weight")}.mean();
+          value_of("loss") = mean_loss(value_of("loss_sum"), value_of("loss_weight"));
           return step.results;
         });
     return out;
   };
-  return training_.step_rewrites(trains_, std::make_shared<const Rewrite>(Rewrite{kCut, run}));
+  return step_.rewrites(std::make_shared<const Rewrite>(Rewrite{kCut, run}));
 }
 
-TracedGraph Model::Training::CutStep::trace_shard(std::span<const TensorType> types, bool again,
-                                                  const std::string& after) {
+TracedGraph CutStep::trace_shard(std::span<const TensorType> types, bool again, const std::string& after) {
   const auto crossing = std::make_shared<Crossing>();
   const Rewrites all = rewrites(crossing);
-  TracedGraph whole = training_.trace_step(shard_name(), types, trains_, all, again, after);
+  TracedGraph whole = step_.trace(step_.shard_name.c_str(), types, all, again, after);
   if (!after.empty() && after != all.back()->name) return whole;
   Traced next{*crossing, {types.begin(), types.end()}, {}, {}, {}};
-  auto [part, rest] = cut_traced(whole, joined(next.gradients, next.others), step_name());
+  auto [part, rest] = cut_traced(whole, joined(next.gradients, next.others), step_.name.c_str());
   for (const GraphOutput& output : part.graph->outputs())
     (is_gradient(output.name) ? next.gradient_types : next.types).push_back(part.graph->type(output.value));
   next.rest = std::move(rest);
@@ -96,15 +90,15 @@ TracedGraph Model::Training::CutStep::trace_shard(std::span<const TensorType> ty
   return std::move(part);
 }
 
-TracedGraph Model::Training::CutStep::rest(const std::string& after) const {
+TracedGraph CutStep::rest(const std::string& after) const {
   const auto crossing = std::make_shared<Crossing>();
   const Rewrites all = rewrites(crossing);
   if (after.empty() || after == all.back()->name) return traced_->rest;
-  const TracedGraph whole = training_.trace_step(shard_name(), traced_->arguments, trains_, all, true, after);
-  return cut_traced(whole, joined(crossing->gradients, crossing->others), step_name()).rest;
+  const TracedGraph whole = step_.trace(step_.shard_name.c_str(), traced_->arguments, all, true, after);
+  return cut_traced(whole, joined(crossing->gradients, crossing->others), step_.name.c_str()).rest;
 }
 
-TracedGraph Model::Training::CutStep::trace_both(std::span<const TensorType> types, bool again) const {
+TracedGraph CutStep::trace_both(std::span<const TensorType> types, bool again) const {
   const Traced& of = *traced_;
   std::vector<NamedType> arguments;
   for (const char* side : {"a/", "b/"}) {
@@ -130,21 +124,21 @@ TracedGraph Model::Training::CutStep::trace_both(std::span<const TensorType> typ
   });
 }
 
-auto Model::Training::CutStep::cut(const BatchRows& batch) const -> Cut {
+auto CutStep::cut(const BatchRows& batch) const -> Cut {
   Cut out(batch);
   const int64_t all = batch.count();
   if (batch.of_shards.empty()) {
-    const int64_t each = (all + shards_ - 1) / shards_;
-    for (int64_t number = 0; number < shards_; ++number)
+    const int64_t each = (all + step_.shards - 1) / step_.shards;
+    for (int64_t number = 0; number < step_.shards; ++number)
       out.counts.push_back(std::clamp<int64_t>(all - number * each, 0, each));
   } else {
     out.counts.assign(batch.of_shards.begin(), batch.of_shards.end());
   }
   out.each = std::ranges::max(out.counts);
   out.most_weight = batch.most_weight();
-  std::vector<int64_t> here = owned_shards(shards_, 0, 1);
-  if (const Replicas* const replicas = training_.replicas.get(); replicas && !batch.of_shards.empty())
-    here = owned_shards(shards_, replicas->mesh().worker, replicas->mesh().workers);
+  std::vector<int64_t> here = owned_shards(step_.shards, 0, 1);
+  if (const Replicas* const replicas = step_.replicas.get(); replicas && !batch.of_shards.empty())
+    here = owned_shards(step_.shards, replicas->mesh().worker, replicas->mesh().workers);
   out.firsts.resize(out.counts.size());
   int64_t first = 0;
   for (const int64_t number : here) {
@@ -156,12 +150,12 @@ auto Model::Training::CutStep::cut(const BatchRows& batch) const -> Cut {
   return out;
 }
 
-std::vector<ShardRange> Model::Training::CutStep::owned(const Cut& cut, int replica) const {
-  const int world = training_.replicas ? training_.replicas->mesh().world : 1;
-  const std::vector<int64_t> own = owned_shards(shards_, replica, world);
+std::vector<ShardRange> CutStep::owned(const Cut& cut, int replica) const {
+  const int world = step_.replicas ? step_.replicas->mesh().world : 1;
+  const std::vector<int64_t> own = owned_shards(step_.shards, replica, world);
   if (own.empty()) return {};
   std::vector<ShardRange> out =
-      subtrees({0, shards_}, {static_cast<int>(own.front()), static_cast<int>(own.back()) + 1});
+      subtrees({0, step_.shards}, {static_cast<int>(own.front()), static_cast<int>(own.back()) + 1});
   std::erase_if(out, [&](const ShardRange& part) {
     return std::all_of(cut.counts.begin() + part.first, cut.counts.begin() + part.last,
                        [](int64_t count) { return count == 0; });
@@ -169,7 +163,7 @@ std::vector<ShardRange> Model::Training::CutStep::owned(const Cut& cut, int repl
   return out;
 }
 
-std::vector<Tensor> Model::Training::CutStep::shard(const Cut& cut, int number) const {
+std::vector<Tensor> CutStep::shard(const Cut& cut, int number) const {
   const auto i = static_cast<size_t>(number);
   const int64_t first = cut.firsts[i], count = cut.counts[i];
   std::vector<Tensor> out = rows_between(cut.rows, first, first + count);
@@ -179,7 +173,7 @@ std::vector<Tensor> Model::Training::CutStep::shard(const Cut& cut, int number) 
   return out;
 }
 
-std::vector<Tensor> Model::Training::CutStep::some_shard(const Cut& cut) const {
+std::vector<Tensor> CutStep::some_shard(const Cut& cut) const {
   if (!cut.here.empty()) return shard(cut, cut.here[0]);
   Cut none = cut;
   none.counts[0] = 1;
@@ -187,24 +181,24 @@ std::vector<Tensor> Model::Training::CutStep::some_shard(const Cut& cut) const {
   return shard(none, 0);
 }
 
-auto Model::Training::CutStep::run_shard(const std::vector<Tensor>& shard) const -> Found {
+auto CutStep::run_shard(const std::vector<Tensor>& shard) const -> Found {
   const SomeRowsCount mode = rows_may_be_empty();
   return found(shard_.call(shard));
 }
 
-auto Model::Training::CutStep::found(const std::vector<Tensor>& results) const -> Found {
+auto CutStep::found(const std::vector<Tensor>& results) const -> Found {
   const auto others = results.begin() + std::ssize(traced_->gradients);
   return {{results.begin(), others}, {others, results.end()}};
 }
 
-auto Model::Training::CutStep::both(Found a, const Found& b) const -> Found {
+auto CutStep::both(Found a, const Found& b) const -> Found {
   Found out;
   for (size_t i = 0; i < a.gradients.size(); ++i) out.gradients.push_back(a.gradients[i] + b.gradients[i]);
   out.others = combine_.call(joined(std::move(a.others), b.others));
   return out;
 }
 
-void Model::Training::CutStep::prepare(const Cut& cut) const {
+void CutStep::prepare(const Cut& cut) const {
   const auto prepare_one = [this](const std::vector<Tensor>& one) {
     const SomeRowsCount mode = rows_may_be_empty();
     shard_.prepare(one);
@@ -214,7 +208,7 @@ void Model::Training::CutStep::prepare(const Cut& cut) const {
   combine_.prepare(joined(zeros_of(traced_->types), zeros_of(traced_->types)));
 }
 
-auto Model::Training::CutStep::run_owned(const Cut& cut, int replica) const -> Parts {
+auto CutStep::run_owned(const Cut& cut, int replica) const -> Parts {
   const auto leaf = [&](const ShardRange& range) -> std::optional<Found> {
     if (range.count() > 1 || cut.counts[static_cast<size_t>(range.first)] == 0) return std::nullopt;
     return run_shard(shard(cut, range.first));
@@ -227,8 +221,8 @@ auto Model::Training::CutStep::run_owned(const Cut& cut, int replica) const -> P
   return out;
 }
 
-auto Model::Training::CutStep::gathered(const Parts& own, const Cut& cut) const -> Parts {
-  const Replicas& replicas = *training_.replicas;
+auto CutStep::gathered(const Parts& own, const Cut& cut) const -> Parts {
+  const Replicas& replicas = *step_.replicas;
   FoundArrays mine;
   for (const auto& [range, found] : own) mine.emplace_back(range, joined(found.gradients, found.others));
   std::vector<std::vector<ShardRange>> of_ranks;
@@ -243,24 +237,24 @@ auto Model::Training::CutStep::gathered(const Parts& own, const Cut& cut) const 
   return out;
 }
 
-auto Model::Training::CutStep::run_together(const Cut& cut) const -> Parts {
+auto CutStep::run_together(const Cut& cut) const -> Parts {
   const SomeRowsCount mode = rows_may_be_empty();
-  const auto world = static_cast<size_t>(training_.replicas->mesh().world);
+  const auto world = static_cast<size_t>(step_.replicas->mesh().world);
   Parts out;
   for (size_t i = 0; i < cut.here.size(); i += world) {
     const size_t end = std::min(i + world, cut.here.size());
     std::vector<std::vector<Tensor>> each;
     for (size_t k = 0; k < world; ++k) each.push_back(shard(cut, cut.here[std::min(i + k, end - 1)]));
-    const std::vector<std::vector<Tensor>> results = training_.replicas->run_each(shard_, each);
+    const std::vector<std::vector<Tensor>> results = step_.replicas->run_each(shard_, each);
     for (size_t k = i; k < end; ++k)
       out.emplace_back(ShardRange{cut.here[k], cut.here[k] + 1}, found(results[k - i]));
   }
   return out;
 }
 
-std::vector<Tensor> Model::Training::CutStep::run(const BatchRows& batch) const {
+std::vector<Tensor> CutStep::run(const BatchRows& batch) const {
   const Cut cut = this->cut(batch);
-  const Replicas* const replicas = training_.replicas.get();
+  const Replicas* const replicas = step_.replicas.get();
   Parts parts;
   if (!replicas) {
     parts = run_owned(cut, 0);
@@ -274,9 +268,9 @@ std::vector<Tensor> Model::Training::CutStep::run(const BatchRows& batch) const 
   } else {
     prepare(cut);
     std::vector<Parts> each(static_cast<size_t>(replicas->mesh().count));
-    Model* const model = Running::model();
+    const auto runs = step_.runs();
     replicas->on_each([&](size_t replica) {
-      const Running run_this(*model);
+      const std::shared_ptr<const void> inside = runs();
       each[replica] = run_owned(cut, static_cast<int>(replica));
     });
     for (Parts& own : each) std::ranges::move(own, std::back_inserter(parts));
@@ -286,26 +280,26 @@ std::vector<Tensor> Model::Training::CutStep::run(const BatchRows& batch) const 
     return found == parts.end() ? std::nullopt : std::optional<Found>(std::move(found->second));
   };
   const auto add = [this](Found a, const Found& b) { return both(std::move(a), b); };
-  const Found sum = *sum_over<Found>({0, shards_}, known, add);
+  const Found sum = *sum_over<Found>({0, step_.shards}, known, add);
   return update_.call(joined(sum.gradients, sum.others));
 }
 
-std::pair<int64_t, int64_t> Model::Training::CutStep::own_rows(int64_t count) const {
-  const Replicas* const replicas = training_.replicas.get();
+std::pair<int64_t, int64_t> CutStep::own_rows(int64_t count) const {
+  const Replicas* const replicas = step_.replicas.get();
   if (!replicas) return {0, count};
-  const int64_t each = (count + shards_ - 1) / shards_;
-  const std::vector<int64_t> own = owned_shards(shards_, replicas->mesh().worker, replicas->mesh().workers);
+  const int64_t each = (count + step_.shards - 1) / step_.shards;
+  const std::vector<int64_t> own =
+      owned_shards(step_.shards, replicas->mesh().worker, replicas->mesh().workers);
   if (own.empty()) return {0, 0};
   return {std::min(own.front() * each, count), std::min((own.back() + 1) * each, count)};
 }
 
-void Model::Training::CutStep::make_variables(const BatchRows& batch) const {
+void CutStep::make_variables(const BatchRows& batch) const {
   const SomeRowsCount mode = rows_may_be_empty();
   shard_.graph(some_shard(cut(batch)));
 }
 
-std::shared_ptr<const Graph> Model::Training::CutStep::graph(const BatchRows& batch,
-                                                             const std::string& after) const {
+std::shared_ptr<const Graph> CutStep::graph(const BatchRows& batch, const std::string& after) const {
   const std::vector<Tensor> first = some_shard(cut(batch));
   const SomeRowsCount mode = rows_may_be_empty();
   const Rewrites all = rewrites(std::make_shared<Crossing>());

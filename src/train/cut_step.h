@@ -2,21 +2,47 @@
 // replicas own them.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "eager/traced_graph.h"
+#include "espalier/function.h"
+#include "nn/row_weight.h"
 #include "place/shard_tree.h"
-#include "train/step.h"
+#include "step/step_program.h"
 
 namespace espalier {
+
+// A step that can be cut: what is traced, by which rewrites, and what a thread needs that runs it.
+struct StepToCut {
+  std::string shard_name, name;  // of the program of a shard, and of a step
+  int shards = 1;
+  std::shared_ptr<const Replicas> replicas;  // who share the shards; null: one
+  // All rewrites of a step; `cut` stands between its gradients and its update.
+  std::function<Rewrites(std::shared_ptr<const Rewrite> cut)> rewrites;
+  Rewrites of_update;  // those behind the cut
+  // The program for arguments of these types after these rewrites, or after the one that `after` names.
+  std::function<TracedGraph(const char* name, std::span<const TensorType> types, const Rewrites& rewrites,
+                            bool again, const std::string& after)>
+      trace;
+  // The loss of all rows, from its sum over them and their weight.
+  std::function<Tensor(const Tensor& sum, const Tensor& weight)> mean_loss;
+  // What the calling thread runs, for others: a thread that called what this gives runs the same as long as
+  // it keeps the result.
+  std::function<std::function<std::shared_ptr<const void>()>()> runs;
+  // Whether rows of what this thread runs see each other.
+  std::function<bool()> rows_are_coupled;
+};
 
 // A batch of B rows is cut in L shards of ceil(B / L) rows, or comes in the shards of its data; those that
 // have fewer than the largest, and some, are filled up by rows of weight 0. The program of a step is cut
 // behind its gradients (eager/cut_traced.h): its first half runs shard after shard, what shards find is added
 // up by one tree (place/shard_tree.h), and the rest updates by the sum. Each replica runs the shards it owns.
-class Model::Training::CutStep final : public StepProgram {
+class CutStep final : public StepProgram {
  public:
-  // The training outlives it.
-  CutStep(Training& training, bool trains);
+  explicit CutStep(StepToCut step);
 
   std::vector<Tensor> run(const BatchRows& batch) const override;
   void make_variables(const BatchRows& batch) const override;
@@ -42,8 +68,6 @@ class Model::Training::CutStep final : public StepProgram {
     TracedGraph rest;
   };
 
-  const char* shard_name() const { return trains_ ? "train_shard" : "test_shard"; }
-  const char* step_name() const { return trains_ ? "train_step" : "test_step"; }
   // Those of a whole step; what crosses its cut is written down in `crossing`.
   Rewrites rewrites(const std::shared_ptr<Crossing>& crossing) const;
   TracedGraph trace_shard(std::span<const TensorType> types, bool again, const std::string& after);
@@ -78,9 +102,10 @@ class Model::Training::CutStep final : public StepProgram {
   // Those of all workers.
   Parts gathered(const Parts& own, const Cut& cut) const;
 
-  Training& training_;
-  const bool trains_;
-  const int shards_;
+  // In each shard, so that one program is that of all: whether some are is not known alike on all ranks.
+  SomeRowsCount rows_may_be_empty() const { return SomeRowsCount(step_.rows_are_coupled()); }
+
+  const StepToCut step_;
   std::shared_ptr<const Traced> traced_;  // the last one
   TracedFunction shard_, combine_, update_;
 };

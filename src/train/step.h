@@ -14,6 +14,7 @@
 #include "step/step_batches.h"
 #include "step/step_program.h"
 #include "strategy/replicas.h"
+#include "train/cut_step.h"
 #include "train/dataset_batches.h"
 #include "train/loss_scaling.h"
 #include "train/metric.h"
@@ -226,8 +227,9 @@ struct Model::Training {
   TracedGraph trace_step(const char* name, std::span<const TensorType> arguments, bool training,
                          const Rewrites& rewrites, bool again, const std::string& after);
   TracedFunction program(bool training);
-  class CutStep;  // train/cut_step.h
   std::unique_ptr<StepProgram> step_program(bool training);
+  // One of logical shards.
+  StepToCut step_to_cut(bool training);
   // The same by eager calls.
   Tensor train_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
   Tensor test_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
