@@ -1,4 +1,4 @@
-#include "train/cut_step.h"
+#include "step/cut_step.h"
 
 #include <algorithm>
 
