@@ -12,6 +12,8 @@ namespace espalier {
 
 // The kinds of Collective, in their order, and any().
 enum class CallKind : uint16_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kBarrier, kAny };
+// Whether ranks give elements.
+inline bool has_data(CallKind kind) { return kind < CallKind::kBarrier; }
 // As StableHLO writes it.
 std::string_view kind_name(CallKind kind);
 
