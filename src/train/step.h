@@ -182,8 +182,7 @@ struct Model::Training {
   // the first step where the outputs of the model are narrow.
   std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options, const Validation& validation,
                         bool& stop, const std::vector<std::string>& notes = {});
-  std::vector<Logs> fit_here(TrainingBatches& batches, const FitOptions& options,
-                             const Validation& validation, bool& stop, const std::vector<std::string>& notes);
+  class FitRun;  // train/fit_run.h
   // What is to be the same on all workers that run fit; `rows` are the arguments of a step.
   std::map<std::string, std::string> facts(const TrainingBatches& batches, const FitOptions& options,
                                            const Validation& validation, uint64_t own_seed,
