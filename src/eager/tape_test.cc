@@ -84,6 +84,17 @@ TEST(Tape, ResetForgetsWhatWasRecordedAndWatched) {
   EXPECT_FLOAT_EQ(once.gradient(x * 5, x).item<float>(), 5) << "a spent tape records again";
 }
 
+TEST(Tape, AVariableWatchedByHandIsFollowedWhenItIsAssigned) {
+  Variable v(Tensor::of({2.0f}));
+  GradientTape tape({.watch_accessed_variables = false});
+  tape.watch(v);
+  v.assign(Tensor::of({3.0f}));
+  const Tensor y = v * v;
+  const Tensor gradient = tape.gradient(y, v);
+  ASSERT_TRUE(gradient.defined());
+  EXPECT_FLOAT_EQ(gradient.item<float>(), 6);
+}
+
 TEST(Tape, OnlyWhatIsWatchedByHandWithoutAccessedVariables) {
   Variable a(Tensor::of({2.0f})), b(Tensor::of({3.0f})), fixed(Tensor::of({5.0f}), {.trainable = false});
   GradientTape tape({.persistent = true, .watch_accessed_variables = false});

@@ -71,6 +71,15 @@ TEST(Doctor, MoreRanksThanCores) {
   EXPECT_EQ(planted.diagnosis().command, "espalier launch --hosts localhost:3,b:9 -- ./train 'my data'");
 }
 
+// Ranks fill the slots of hosts in order: one that the hosts before took is not planned here, too.
+TEST(Doctor, RanksThatFitOnTheHostsBeforeAreNotPlannedHere) {
+  Planted planted{.plan = {.hosts = {{"b", 9}, {"a", 9}}, .ranks = 9}};
+  EXPECT_EQ(troubles(planted), "");
+  planted.plan.ranks = 18;
+  EXPECT_EQ(troubles(planted).find("WARN  slots: 9 ranks here with 1 thread each, and 8 cores"), 0u)
+      << troubles(planted);
+}
+
 TEST(Doctor, ThreadsAboveCores) {
   const Planted planted{.variables = {{"ESPALIER_THREADS", "4"}}, .plan = {.ranks = 4}};
   EXPECT_EQ(

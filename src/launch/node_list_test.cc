@@ -27,7 +27,7 @@ TEST(NodeList, NamesAreThoseOfSlurm) {
       EXPECT_EQ(expand_node_list(list), wanted) << list;
     }
   }
-  EXPECT_EQ(lists, 26);
+  EXPECT_EQ(lists, 27);
   EXPECT_EQ(refused, 4);
 }
 

@@ -369,6 +369,31 @@ TEST(Leaks, InstantsOfOtherClocksAreNoTimeTravel) {
   EXPECT_EQ(rule_of([&] { find_leaks(train, &without, {.label = "late", .time = "at"}); }), "dates.offsets");
 }
 
+// Clocks without an offset are up to 26 hours apart: a test row is earlier where it is by more than that.
+TEST(Leaks, RowsWithoutAnOffsetTravelOnlyWhereNoClockWouldPutThemLater) {
+  const auto days = [](int first, int count, int minutes, const char* offset) {
+    std::string text = "at,x,late\n";
+    for (int i = 0; i < count; ++i) {
+      const int at = first + i * minutes;
+      const auto two = [](int value) { return cat(value < 10 ? "0" : "", value); };
+      text += cat("2024-02-", two(1 + at / 1440), "T", two(at / 60 % 24), ":", two(at % 60), ":00", offset,
+                  ",", i * i % 89, ",", i % 3 ? "yes" : "no", "\n");
+    }
+    return parse_csv(text);
+  };
+  constexpr int kDay = 1440;
+  // Ten days of training rows, and then 100 rows within a day.
+  const CsvTable train = days(0, 240, 60, "+00:00"), behind = days(10 * kDay, 100, 12, "");
+  const LeakOptions options{.label = "late"};
+  EXPECT_FALSE(of_kind(find_leaks(train, &behind, options), LeakKind::kTimeTravel));
+  // An hour before the last training row no clock says so for sure; five days before, all do.
+  const CsvTable hardly = days(10 * kDay - 20 * 60, 100, 1, ""), before = days(5 * kDay, 100, 12, "");
+  EXPECT_FALSE(of_kind(find_leaks(train, &hardly, options), LeakKind::kTimeTravel));
+  const auto found = find_leaks(train, &before, options);
+  ASSERT_TRUE(of_kind(found, LeakKind::kTimeTravel));
+  EXPECT_EQ(of_kind(found, LeakKind::kTimeTravel)->rows, 100);
+}
+
 // Of four times the columns no more than the square of two: a cost of each pair would be sixteen times.
 TEST(LeaksSlow, WideTablesCostNoPairsOfColumns) {
   const auto seconds = [](int columns) {

@@ -74,6 +74,18 @@ TEST(SplitRows, OfEachClassTheSameShareIsForTheTest) {
   }
 }
 
+// The largest remainders get the rows that are left over, whatever their classes are called.
+TEST(SplitRows, RowsLeftOverGoToTheLargestRemainders) {
+  std::string text = "kind\n";
+  for (const auto& [name, count] : std::map<std::string, int>{{"a", 10}, {"b", 11}, {"c", 19}})
+    for (int i = 0; i < count; ++i) text += name + "\n";
+  const CsvTable table = parse_csv(text);
+  // Shares are 2.5, 2.75 and 4.75, and 10 rows are asked for: 2, 3 and 5.
+  const RowSplit split = split_by_class(table, "kind", 0.25, 1);
+  EXPECT_EQ(counts(table, split.test, "kind"),
+            (std::map<std::string, int64_t>{{"a", 2}, {"b", 3}, {"c", 5}}));
+}
+
 TEST(SplitRows, AGroupIsOnOneSide) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const CsvTable table = visits(seed);
