@@ -21,11 +21,13 @@
 #include "base/thread_pool.h"
 #include "comm/shm.h"
 #include "espalier/error.h"
+#include "espalier/strategy.h"
 #include "launch/chaos.h"
 #include "launch/control_board.h"
 #include "launch/control_client.h"
 #include "launch/launch.h"
 #include "launch/launch_test.h"
+#include "strategy/replicas.h"
 
 namespace espalier {
 namespace {
@@ -105,23 +107,37 @@ TEST(LaunchedRank, DISABLED_Trains) {
   ::_exit(train_as_rank(number_of("STEPS"), std::atof(std::getenv("SECONDS"))));
 }
 
+// When all are there it cannot go on by an error of RULE_OF_RANK, or ends with status 3 where none is given.
+int fail_as_rank() {
+  const strategy::MultiWorkerMirrored workers;
+  workers.replicas()->membership().describe({{"seed", "7"}});
+  const char* const rule = std::getenv(cat("RULE_OF_", workers.worker()).c_str());
+  if (!rule) ::_exit(3);
+  workers.replicas()->membership().failed(RunError(rule, "the ranks are not alike"));
+  return 1;
+}
+
+TEST(LaunchedRank, DISABLED_Fails) {
+  if (!std::getenv("ESPALIER_CONTROL")) GTEST_SKIP() << "it is no rank";
+  ::_exit(fail_as_rank());
+}
+
 struct Trained {
   LaunchOutcome outcome;
   std::string errors, output;
   std::vector<std::string> said;
 };
 
-Trained train_ranks(int world, LaunchOptions options, int steps = 40, double seconds = 0.01,
-                    std::map<std::string, std::string> variables = {}) {
-  variables["STEPS"] = cat(steps);
-  variables["SECONDS"] = cat(seconds);
+// `as`: the test above that each rank is.
+Trained run_ranks(const std::string& as, int world, LaunchOptions options,
+                  const std::map<std::string, std::string>& variables) {
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   const ControlFd output(::memfd_create("output", MFD_CLOEXEC)),
       errors(::memfd_create("errors", MFD_CLOEXEC));
   Trained out;
   options.ranks = world;
   options.program = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
-                     "--gtest_filter=LaunchedRank.DISABLED_Trains"};
+                     cat("--gtest_filter=LaunchedRank.", as)};
   options.output = output.get();
   options.errors = errors.get();
   options.say = [&](const std::string& text) { out.said.push_back(text); };
@@ -130,6 +146,13 @@ Trained train_ranks(int world, LaunchOptions options, int steps = 40, double sec
   out.output = written_to(output.get());
   for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
   return out;
+}
+
+Trained train_ranks(int world, LaunchOptions options, int steps = 40, double seconds = 0.01,
+                    std::map<std::string, std::string> variables = {}) {
+  variables["STEPS"] = cat(steps);
+  variables["SECONDS"] = cat(seconds);
+  return run_ranks("DISABLED_Trains", world, std::move(options), variables);
 }
 
 LaunchOptions with_chaos(const std::string& chaos) {
@@ -208,6 +231,20 @@ TEST(LaunchVerdict, FactsThatDifferAreNamedBeforeTheFirstStep) {
             "ranks do not run the same: seed is 7 on ranks 0, 2 and 8 on rank 1 (verdict ID)\nthe last 1 "
             "line of rank 1:\n"
             "  | ranks do not run the same: seed is 7 on ranks 0, 2 and 8 on rank 1 (verdict ID)");
+}
+
+// The rule of its error says whose fault it is.
+TEST(LaunchVerdict, WhatAllRanksSeeIsNobodysFault) {
+  const std::string rule = "strategy.audit";
+  const Trained run = run_ranks("DISABLED_Fails", 2, {}, {{"RULE_OF_0", rule}, {"RULE_OF_1", rule}});
+  EXPECT_EQ(run.outcome.code, 43);
+  EXPECT_EQ(sentence_of(run), "the ranks are not alike (verdict ID)");
+}
+
+TEST(LaunchVerdict, WhoHeardOfAnotherRanksFaultIsNotBlamed) {
+  const Trained run = run_ranks("DISABLED_Fails", 2, {}, {{"RULE_OF_0", "comm.verdict"}});
+  EXPECT_EQ(run.outcome.code, 43);
+  EXPECT_TRUE(sentence_of(run).starts_with("rank 1 (pid P) ended with status 3")) << sentence_of(run);
 }
 
 TEST(LaunchVerdict, SlowAShortStopIsNoFailure) {
