@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/env.h"
+#include "base/format.h"
 #include "base/scratch_test.h"
 #include "espalier/error.h"
 #include "tests/shared_data.h"
@@ -215,6 +216,26 @@ TEST(MetadataFiles, AFewBytesDoNotFillMemory) {
   std::string deep;
   for (int i = 0; i < 200; ++i) deep = "feature{struct_domain{" + deep + "}}";
   EXPECT_EQ(mistake_in(deep).substr(0, 14), "metadata.text:");
+}
+
+// docs/formats.md: 100 levels.
+TEST(MetadataFiles, MessagesLieWithinEachOtherToAHundredLevels) {
+  // A feature within the domain of a feature, and so on, is at the odd levels.
+  tfmd::Schema schema;
+  tfmd::Feature* feature = schema.add_feature();
+  for (int level = 3; level < 100; level += 2) feature = feature->mutable_struct_domain()->add_feature();
+  tfmd::StructDomain* const at_100 = feature->mutable_struct_domain();
+  tfmd::Schema read;
+  parse_metadata(metadata_bytes(schema, MetadataForm::kBinary), read);
+  EXPECT_EQ(metadata_bytes(read, MetadataForm::kText), metadata_bytes(schema, MetadataForm::kText));
+  // The innermost is empty, and begins where all end.
+  feature = at_100->add_feature();
+  const std::string bytes = metadata_bytes(schema, MetadataForm::kBinary);
+  EXPECT_EQ(mistake_in(bytes), cat("metadata.binary: neither text nor bytes of a schema (byte ", bytes.size(),
+                                   ": messages within each other, more than 100)"));
+  for (int more = 0; more < 400; ++more) feature = feature->mutable_struct_domain()->add_feature();
+  EXPECT_NE(mistake_in(metadata_bytes(schema, MetadataForm::kBinary)).find(": messages within each other, "),
+            std::string::npos);
 }
 
 TEST(MetadataFiles, ATfRecordOfSeveralIsRefused) {

@@ -103,6 +103,23 @@ TEST(SplitRows, AGroupIsOnOneSide) {
   }
 }
 
+// As many as are asked for where the sizes of groups add up to it, whatever their order.
+TEST(SplitRows, GroupsThatJustFitAreForTheTest) {
+  for (const int size : {1, 4, 25}) {
+    std::string text = "patient,day\n";
+    for (int i = 0; i < 100; ++i) text += cat("p", i / size, ",", i, "\n");
+    const CsvTable table = parse_csv(text, {.header = CsvHeader::kYes});
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      for (const double fraction : {0.0, 0.25, 0.5, 1.0}) {
+        const RowSplit split = split_by_group(table, "patient", "", fraction, seed);
+        expect_parts(table, split);
+        const int64_t tests = size * (std::llround(100 * fraction) / size);
+        EXPECT_EQ(std::ssize(split.test), tests) << size << " rows each, " << fraction;
+      }
+    }
+  }
+}
+
 // A rare class that lies in few groups: without the label it may miss the test.
 TEST(SplitRows, GroupsFallNearTheSharesOfClasses) {
   double near = 0, drawn = 0;
