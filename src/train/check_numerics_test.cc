@@ -103,6 +103,23 @@ TEST_P(CheckNumerics, NamesTheRowOfTheData) {
   }
 }
 
+// A row of weight 0 is not there: the last one that counts stands in its place, and is the one to look at.
+TEST_P(CheckNumerics, NamesNoRowOfWeightZero) {
+  const Tensor x = rows(8), y = numbers_of(x), weights = Tensor::of<float>({1, 1, 1, 1, 0, 1, 0, 0});
+  for (const int64_t row : {3, 5}) {
+    Sequential model{Dense({.units = 1})};
+    model.compile(checked(GetParam()));
+    std::string text = "nothing";
+    try {
+      model.fit(with(x, static_cast<size_t>(3 * row + 2), kNan), y,
+                {.batch_size = 4, .shuffle = false, .sample_weight = weights});
+    } catch (const ValueError& error) {
+      text = error.what();
+    }
+    EXPECT_TRUE(text.ends_with(cat(",2] of this batch: row ", row, " of the data"))) << text;
+  }
+}
+
 TEST_P(CheckNumerics, NamesNoLineOfTheLibrary) {
   Sequential model{Dense({.units = 1, .kernel_initializer = "ones"})};
   model.compile(checked(GetParam()));

@@ -38,6 +38,25 @@ TEST(LossOutputs, ProbabilitiesAreNoLogits) {
   EXPECT_EQ(rule_of_fit(Sequential{Activation("softmax"), Dense({.units = 2})}, sparse, kClasses), "nothing");
 }
 
+TEST(LossOutputs, AnotherShapeDoesNotChangeWhatTheyAre) {
+  const Loss sparse = SparseCategoricalCrossentropy({.from_logits = true}),
+             binary = BinaryCrossentropy({.from_logits = true});
+  const Tensor classes = reshape(kClasses, {4, 1}), ones = full({4, 1, 1}, 1);
+  const auto rule = [](const DenseOptions& dense, const Loss& loss, const Tensor& y, bool eagerly) {
+    return rule_of_fit(Sequential{Dense(dense), Reshape({1, dense.units})}, loss, y, eagerly);
+  };
+  for (const bool eagerly : {false, true}) {
+    EXPECT_EQ(rule({.units = 2, .activation = "softmax"}, sparse, classes, eagerly), "loss.logits");
+    EXPECT_EQ(rule({.units = 1, .activation = "sigmoid"}, binary, ones, eagerly), "loss.logits");
+    EXPECT_EQ(rule({.units = 1}, BinaryCrossentropy(), ones, eagerly), "loss.probabilities");
+    EXPECT_EQ(rule({.units = 2}, sparse, classes, eagerly), "nothing");
+    EXPECT_EQ(rule({.units = 1, .activation = "sigmoid"}, BinaryCrossentropy(), ones, eagerly), "nothing");
+  }
+  EXPECT_EQ(rule_of_fit(Sequential{Dense({.units = 2}), Activation("sigmoid"), Reshape({2, 1}), Reshape({2})},
+                        binary, full({4, 2}, 1)),
+            "loss.logits");
+}
+
 TEST(LossOutputs, NumbersThatABiasIsAddedToAreNoProbabilities) {
   const auto rule = [](const DenseOptions& last) {
     return rule_of_fit(Sequential{Dense({.units = 3}), Dense(last)}, BinaryCrossentropy(), kBinary);
