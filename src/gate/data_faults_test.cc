@@ -1,6 +1,8 @@
 // One answer of all questions: what each names, and in which order.
 #include "gate/data_faults.h"
 
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 #include "base/format.h"
@@ -93,6 +95,34 @@ TEST(DataFaults, DriftTakesTheWordsForMissingThatAreGiven) {
   const std::string given = drifts({"", "nowhere"});
   EXPECT_EQ(given.find("nowhere"), std::string::npos) << given;
   EXPECT_NE(given.find("was missing in 0.100 of the rows and is in 0.500"), std::string::npos) << given;
+}
+
+// 200 rows of a town in one table, none in the other: it is frequent enough to be named.
+TEST(DataFaults, DriftNamesAValueThatCameUpOrVanished) {
+  const auto towns = [](int of) {
+    std::string text = "town,ill\n";
+    for (int i = 0; i < 600; ++i)
+      text += cat(i % of == 2 ? "Rome" : i % of == 1 ? "Oslo" : "Bonn", i % 4 < 2 ? ",no\n" : ",yes\n");
+    return parse_csv(text, {.header = CsvHeader::kYes});
+  };
+  const CsvTable with = towns(3), without = towns(2);
+  const auto drift = [](const CsvTable& train, const CsvTable& now, int64_t k) {
+    std::string out;
+    for (const DataFault& fault : find_data_faults(train, &now, {.label = "ill", .k = k})) {
+      if (fault.of == FaultOf::kDrift) out += fault.text;
+    }
+    return out;
+  };
+  for (const auto& [train, now, said] : {std::tuple(&with, &without, " was 0.333 of the rows and is 0.000"),
+                                         {&without, &with, " was 0.000 of the rows and is 0.333"}}) {
+    for (const int64_t k : {10, 200}) {
+      const std::string text = drift(*train, *now, k);
+      EXPECT_NE(text.find(cat("town=Rome", said)), std::string::npos) << text << " for " << said;
+    }
+    const std::string rare = drift(*train, *now, 201);
+    EXPECT_NE(rare.find(cat("town=(rare)", said)), std::string::npos) << rare << " for " << said;
+    EXPECT_EQ(rare.find("Rome"), std::string::npos) << rare;
+  }
 }
 
 TEST(DataFaults, NewRowsMayLackTheLabelOrAnything) {

@@ -1,6 +1,7 @@
 #include "espalier/release.h"
 
 #include <cmath>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -80,6 +81,30 @@ TEST(EvaluateScores, AnyTask) {
   EXPECT_EQ(evaluate_scores(numbers).figure("mae").value, (0 + 1 + 2 * 3) / 4.);
   const QueryScores queries{.scores = {2, 1, 5}, .gains = {0, 1, 1}, .queries = {0, 0, 1}};
   EXPECT_NEAR(evaluate_scores(queries).figure("ndcg").value.value(), (1 / std::log2(3) + 1) / 2, 1e-12);
+}
+
+// A model of several classes has no thresholds: each figure stands there once for each slice.
+TEST(EvaluateScores, ATableOfFiguresNeedsNoThreshold) {
+  const ClassScores scores{.classes = {"a", "b", "c"}, .labels = {0, 1, 2, 2}, .said = {0, 0, 2, 1}};
+  const Evaluation evaluation = evaluate_scores(
+      scores, {.columns = parse_csv("side\nleft\nright\nleft\nright\n", {.header = CsvHeader::kYes}),
+               .slices = {"side"}});
+  const CsvTable table = parse_csv(evaluation.csv(), {.header = CsvHeader::kYes});
+  std::map<std::string, int> lines;
+  std::map<std::string, std::string> accuracies;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    const auto cell = [&](const char* name) { return std::string(table.cell(row, table.column(name))); };
+    ++lines[cell("metric")];
+    EXPECT_EQ(cell("threshold"), "") << cell("metric");
+    if (cell("metric") == "accuracy") accuracies[cell("slice")] = cat(cell("value"), " of ", cell("counted"));
+  }
+  EXPECT_EQ(accuracies, (std::map<std::string, std::string>{
+                            {"overall", "0.5 of 4"}, {"side=left", "1 of 2"}, {"side=right", "0 of 2"}}));
+  for (const std::string& name : evaluation.metrics()) {
+    if (name != "rows" && name != "positives") {
+      EXPECT_EQ(lines[name], 3) << name;
+    }
+  }
 }
 
 TEST(EvaluateScores, WhatDoesNotFitIsRefused) {
@@ -203,6 +228,25 @@ TEST(ReleaseGates, WhatIsNotGivenLeavesThemUndecided) {
   EXPECT_EQ(drifted.exit_code(), 1);
   EXPECT_NE(drifted.sentence().find("age"), std::string::npos) << drifted.sentence();
   EXPECT_NE(drifted.page("p").find("training"), std::string::npos);
+}
+
+// The new rows write another word than the training rows where a town is not known.
+TEST(ReleaseGates, OnDataTakeTheWordsForMissingThatAreGiven) {
+  const People people(20);
+  const auto towns = [](const char* unknown) {
+    std::string text = "town\n";
+    for (int i = 0; i < 800; ++i) text += cat(i % 10 < 3 ? unknown : i % 3 ? "Oslo" : "Bonn", "\n");
+    return parse_csv(text, {.header = CsvHeader::kYes});
+  };
+  const CsvTable before = towns("unknown"), now = towns("nowhere");
+  for (const char* data : {"drift", "schema"}) {
+    const ReleaseGates gates = ReleaseGates::parse(cat("[[gates]]\ndata = '", data, "'\nmax = 0\n"));
+    const auto code = [&](const std::vector<std::string>& missing) {
+      return gates.judge(people.scores, {.columns = now, .training = before, .missing = missing}).exit_code();
+    };
+    EXPECT_EQ(code({"", "unknown", "nowhere"}), 0) << data;
+    EXPECT_EQ(code({""}), 1) << data;
+  }
 }
 
 TEST(ReleaseGates, CountFromTheClassThatScoresAreOf) {
