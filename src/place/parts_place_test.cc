@@ -151,12 +151,13 @@ TEST(LogicalShardsOfAFunction, RefuseOtherMeetings) {
               return all_reduce({in[0]}, Reducer::kSum, {.replica_groups = flat_groups({{0}, {1}})});
             }),
             "shards.collective");
-  EXPECT_EQ(
-      rule([](auto in) {
-        return std::vector<Tensor>{cond(
-            reduce_max(in[0], {0, 1}) > 0, [&] { return all_reduce({in[0]})[0]; }, [&] { return in[0]; })};
-      }),
-      "shards.collective");
+  const auto sums_where = [](const Tensor& chosen_by, const Tensor& x) {
+    return std::vector<Tensor>{cond(
+        reduce_max(chosen_by, {0, 1}) > 0, [&] { return all_reduce({x})[0]; }, [&] { return x; })};
+  };
+  EXPECT_EQ(rule([&](auto in) { return sums_where(all_reduce({in[0]})[0], in[0]); }), "shards.collective");
+  // Of some shards and not of others.
+  EXPECT_EQ(rule([&](auto in) { return sums_where(in[0], in[0]); }), "strategy.control");
 }
 
 }  // namespace

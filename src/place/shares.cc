@@ -1,13 +1,13 @@
 #include "place/shares.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "base/format.h"
 #include "ir/constant.h"
 #include "ops/collective.h"
 #include "ops/registry.h"
+#include "place/replica_flow.h"
 
 namespace espalier {
 namespace {
@@ -34,12 +34,6 @@ std::vector<size_t> updates_of(const Graph& graph) {
   for (size_t i = 0; i < graph.outputs().size(); ++i)
     if (graph.outputs()[i].kind == OutputKind::kUpdate) out.push_back(i);
   return out;
-}
-
-// Whether all replicas have the same from it, whatever each gives.
-bool makes_equal(const Node& node) {
-  const std::array<const OpDef*, 3> ops{&op_all_reduce, &op_all_gather, &op_collective_broadcast};
-  return std::ranges::find(ops, node.op) != ops.end();
 }
 
 // Of two graphs, the nodes that differ first on the way back from a value of each; kNone where none does.
@@ -187,19 +181,10 @@ std::vector<size_t> share_updates(const Graph& graph, size_t replicas) {
 }
 
 void require_equal_updates(const Graph& graph) {
-  std::vector<bool> differs(graph.value_count());
-  for (const GraphInput& input : graph.inputs()) {
-    if (input.kind == InputKind::kArgument) differs[input.value] = true;
-  }
-  for (const Node& node : graph.nodes()) {
-    bool out = node.op == &op_replica_id || node.op == &op_partition_id || node.op == &op_reduce_scatter;
-    for (const ValueId input : graph.inputs(node)) out = out || differs[input];
-    if (makes_equal(node)) out = false;
-    for (uint32_t i = 0; i < node.result_count; ++i) differs[node.first_result + i] = out;
-  }
+  const std::vector<bool> differs = outputs_that_differ(graph);
   for (const size_t update : updates_of(graph)) {
     const GraphOutput& output = graph.outputs()[update];
-    if (!differs[output.value]) continue;
+    if (!differs[update]) continue;
     throw ValueError("strategy.variable",
                      cat("the new value of \"", output.name,
                          "\" would differ between replicas: it comes from the rows of one of them"),

@@ -25,7 +25,7 @@ void require_equal_collectives(std::span<const std::vector<std::string>* const> 
 void require_equal_arguments(std::span<const PlacedGraph> graphs, size_t world);
 
 // Raises ValueError[strategy.variable] where a new value of a variable depends on what differs between
-// replicas: arguments, and the place of a replica.
+// replicas: arguments, and the place of a replica; and [strategy.control], see outputs_that_differ().
 void require_equal_updates(const Graph& graph);
 
 // Raises ValueError[strategy.variable] where two traces of one function, for parts of other numbers of rows,
