@@ -37,6 +37,10 @@ struct Collective {
   size_t count = 0;       // elements that each rank gives; of kReduceScatter a multiple of the world
   Reduce reduce = nullptr;
   int root = 0;  // of kBroadcast
+  // Of which call of a program, counted from 1, and of which program: the communicator's, of begin_program().
+  // 0: not told.
+  uint64_t call = 0;
+  std::string_view program = {};
 };
 
 class Communicator {
@@ -63,6 +67,10 @@ class Communicator {
   // raise them again.
   virtual void done(uint64_t ticket, ThreadPool& pool);
 
+  // This rank calls a program by the name that collectives may belong to, up to the next such call. Ranks of
+  // which one makes more calls than another, or a collective of another call, raise RunError[comm.mismatch]:
+  // collectives are never paired because they are alike.
+  virtual void begin_program(std::string_view /*name*/) {}
   // Says what this rank does, `number` of its kind (a step, an epoch), for verdicts on ranks that do not
   // come. Cheap: a few nanoseconds.
   virtual void stage(Stage, int64_t /*number*/) {}

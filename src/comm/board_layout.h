@@ -15,7 +15,7 @@ namespace espalier {
 inline constexpr int kMaxRanks = 256;
 inline constexpr uint64_t kCallsKept = 64;    // of each rank, in a ring
 inline constexpr size_t kPayload = 2048;      // bytes of a call that travel with its announcement
-inline constexpr uint32_t kBoardVersion = 1;  // processes of one job run the same
+inline constexpr uint32_t kBoardVersion = 2;  // processes of one job run the same
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free &&
               sizeof(std::atomic<uint64_t>) == 8 && sizeof(std::atomic<uint32_t>) == 4);
@@ -59,8 +59,10 @@ struct alignas(64) CallCell {
   std::atomic<uint16_t> kind;
   SharedText<6> name;
   SharedText<2> type;
+  std::atomic<uint64_t> call;  // of a program; 0: none
+  SharedText<4> program;
 };
-static_assert(sizeof(CallCell) == 128);
+static_assert(sizeof(CallCell) == 192);
 
 // Each line of the cache but the second has one writer, the rank.
 struct alignas(64) RankBlock {

@@ -49,6 +49,8 @@ inline void write_call(CallCell& cell, uint64_t sequence, CallKind kind, const C
   cell.kind.store(static_cast<uint16_t>(kind), std::memory_order_release);
   cell.name.store(what.name);
   cell.type.store(what.type);
+  cell.call.store(what.call, std::memory_order_release);
+  cell.program.store(what.program);
   cell.sequence.store(sequence + 1, std::memory_order_release);
 }
 

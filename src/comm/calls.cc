@@ -25,6 +25,7 @@ uint64_t fingerprint(CallKind kind, const Collective& what) {
   uint64_t hash = hash_combine(hash_text(what.name), hash_text(what.type));
   hash = hash_combine(hash, what.count);
   hash = hash_combine(hash, what.element);
+  if (what.call) hash = hash_combine(hash_combine(hash, what.call), hash_text(what.program));
   return hash_combine(hash, static_cast<uint64_t>(kind) << 32 | static_cast<uint32_t>(what.root));
 }
 
@@ -37,6 +38,10 @@ std::string collective_text(CallKind kind, std::string_view name, std::string_vi
   if (!type.empty()) text += cat(" ", type);
   if (kind == CallKind::kBroadcast) text += cat(" from rank ", root);
   return text;
+}
+
+std::string call_text(uint64_t call, std::string_view program) {
+  return call == 0 ? "" : cat("call ", call, ": \"", program, "\"");
 }
 
 void check_call(const Collective& what, int world) {
@@ -66,6 +71,8 @@ std::string mismatch_text(const std::vector<RankCall>& calls) {
     if (group == groups.end()) group = groups.insert(group, {&calls[rank], {}});
     group->ranks.push_back(rank);
   }
+  const bool one_call = std::ranges::all_of(
+      groups, [&](const Group& group) { return group.call->call == groups[0].call->call; });
   // Of groups of one size the one of the lowest rank comes last: what the others are held against.
   std::ranges::reverse(groups);
   std::ranges::stable_sort(groups, {}, [](const Group& group) { return group.ranks.size(); });
@@ -76,11 +83,13 @@ std::string mismatch_text(const std::vector<RankCall>& calls) {
     text += group.ranks.size() == 1 ? "rank " : "ranks ";
     for (size_t k = 0; k < group.ranks.size(); ++k) text += cat(k > 0 ? ", " : "", group.ranks[k]);
     text += cat(group.ranks.size() == 1 ? " calls " : " call ", group.call->text);
+    if (!one_call && !group.call->call.empty()) text += cat(" (", group.call->call, ")");
   }
   // Names are kept up to some length, and how large an element is not at all.
   const bool equal = std::ranges::all_of(
       groups, [&](const Group& group) { return group.call->text == groups[0].call->text; });
-  return equal ? text + "; they differ in the end of a long name or the size of an element" : text;
+  return equal && one_call ? text + "; they differ in the end of a long name or the size of an element"
+                           : text;
 }
 
 }  // namespace espalier

@@ -17,7 +17,21 @@ inline bool has_data(CallKind kind) { return kind < CallKind::kBarrier; }
 // As StableHLO writes it.
 std::string_view kind_name(CallKind kind);
 
-// Of kind, name, type, element, count and root; equal where ranks make the same call.
+// Of the programs that a rank runs: which call its collectives belong to.
+struct ProgramCall {
+  uint64_t number = 0;
+  std::string name = {};
+  void begin(std::string_view program) {
+    ++number;
+    name = program;
+  }
+  // One that another communicator hands on has its own.
+  void mark(Collective& what) const {
+    if (what.call == 0) what.call = number, what.program = name;
+  }
+};
+
+// Of kind, name, type, element, count, root and the call of a program; equal where ranks make the same call.
 uint64_t fingerprint(CallKind kind, const Collective& what);
 
 // Raises ValueError[comm.call] for one that cannot be among `world` ranks.
@@ -27,13 +41,17 @@ void check_call(const Collective& what, int world);
 std::string collective_text(CallKind kind, std::string_view name, std::string_view type, uint64_t count,
                             int root);
 
+// `call 8: "step"`; "" where a call is not told.
+std::string call_text(uint64_t call, std::string_view program);
+
 // What one rank calls.
 struct RankCall {
   uint64_t fingerprint = 0;
   std::string text;
+  std::string call = {};  // call_text(), of a program that it belongs to
 };
 // "rank 2 calls A where ranks 0, 1, 3 call B": the ranks that most do not agree with come first. `calls` in
-// the order of ranks.
+// the order of ranks. Of which calls of programs they are is said where those differ.
 std::string mismatch_text(const std::vector<RankCall>& calls);
 
 }  // namespace espalier

@@ -25,7 +25,12 @@ TEST(Calls, FingerprintsTellEachPropertyApart) {
   other = what;
   other.root = 1;
   seen.insert(fingerprint(CallKind::kAllReduce, other));
-  EXPECT_EQ(seen.size(), 7u);
+  other = what;
+  other.call = 1;
+  seen.insert(fingerprint(CallKind::kAllReduce, other));
+  other.program = "step";
+  seen.insert(fingerprint(CallKind::kAllReduce, other));
+  EXPECT_EQ(seen.size(), 9u);
   const std::string same_name = "gradients/1";
   other = what;
   other.name = same_name;
@@ -51,6 +56,17 @@ TEST(Calls, TheOddOneComesFirst) {
   EXPECT_EQ(
       mismatch_text({a, {9, "A"}}),
       "rank 1 calls A where rank 0 calls A; they differ in the end of a long name or the size of an element");
+}
+
+// Alike, and of two calls of programs.
+TEST(Calls, OfWhichCallsOfProgramsTheyAreIsSaidWhereThatDiffers) {
+  EXPECT_EQ(call_text(0, "step"), "");
+  EXPECT_EQ(call_text(8, "step"), "call 8: \"step\"");
+  const RankCall second{1, "A", "call 2: \"step\""}, third{2, "A", "call 3: \"step\""}, none{3, "B"};
+  EXPECT_EQ(mismatch_text({second, third}),
+            "rank 1 calls A (call 3: \"step\") where rank 0 calls A (call 2: \"step\")");
+  EXPECT_EQ(mismatch_text({second, none}), "rank 1 calls B where rank 0 calls A (call 2: \"step\")");
+  EXPECT_EQ(mismatch_text({second, {4, "B", second.call}}), "rank 1 calls B where rank 0 calls A");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ class ForwardingCommunicator : public Communicator {
     return of_.start(what, data, out);
   }
   void done(uint64_t ticket, ThreadPool& pool) override { of_.done(ticket, pool); }
+  void begin_program(std::string_view name) override { of_.begin_program(name); }
   void stage(Stage stage, int64_t number) override { of_.stage(stage, number); }
   void abort(std::string_view why) override { of_.abort(why); }
 

@@ -133,7 +133,10 @@ uint64_t HostCommunicator::start(const Collective& what, std::byte* data, std::b
 
 uint64_t HostCommunicator::begin(CallKind kind, const Collective& what, std::byte* data, std::byte* out,
                                  uint32_t bits) {
-  calls_.push_back({kind, what, std::string(what.name), std::string(what.type), data, out, bits, nullptr});
+  Collective marked = what;
+  program_.mark(marked);
+  calls_.push_back({kind, marked, std::string(what.name), std::string(what.type), std::string(marked.program),
+                    data, out, bits, nullptr});
   announce_ready();
   return begun_++;
 }
@@ -205,9 +208,10 @@ void HostCommunicator::raise_mismatch(uint64_t sequence) {
   std::vector<RankCall> calls;
   for (int peer = 0; peer < world_; ++peer) {
     const CallCell& cell = layout_->call(peer, sequence);
-    calls.push_back(
-        {cell.fingerprint.load(), collective_text(static_cast<CallKind>(cell.kind.load()), cell.name.load(),
-                                                  cell.type.load(), cell.count.load(), cell.root.load())});
+    calls.push_back({cell.fingerprint.load(),
+                     collective_text(static_cast<CallKind>(cell.kind.load()), cell.name.load(),
+                                     cell.type.load(), cell.count.load(), cell.root.load()),
+                     call_text(cell.call.load(), cell.program.load())});
   }
   mismatch_ = mismatch_text(calls);
   throw RunError("comm.mismatch", mismatch_);

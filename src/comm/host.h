@@ -32,6 +32,7 @@ class HostCommunicator final : public Communicator {
   std::shared_ptr<std::byte[]> allocate(size_t bytes) override;
   uint64_t start(const Collective& what, std::byte* data, std::byte* out) override;
   void done(uint64_t ticket, ThreadPool& pool) override;
+  void begin_program(std::string_view name) override { program_.begin(name); }
   void stage(Stage stage, int64_t number) override;
   void abort(std::string_view why) override;
 
@@ -41,8 +42,8 @@ class HostCommunicator final : public Communicator {
  private:
   struct Call {
     CallKind kind;
-    Collective what;  // its texts are the two below
-    std::string name, type;
+    Collective what;  // its texts are the three below
+    std::string name, type, program;
     std::byte *data, *out;
     uint32_t bits;
     std::shared_ptr<std::byte[]> staged;  // a copy of data that others can reach
@@ -77,6 +78,7 @@ class HostCommunicator final : public Communicator {
   uint64_t begun_ = 0, announced_ = 0, finished_ = 0;
   uint64_t all_finished_ = 0;  // at least as many, by all ranks
   int64_t step_ = 0;
+  ProgramCall program_;
   int processors_;      // at most so many work for this process at once
   bool spins_ = false;  // known when all ranks have come
   std::string mismatch_;

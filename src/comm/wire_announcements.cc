@@ -47,6 +47,8 @@ void WireExchange::announce(WireJob& job) {
   own.kind = job.leaves ? WireAnnouncement::kLeaves : static_cast<uint16_t>(job.kind);
   set_text(own.name, job.what.name);
   set_text(own.type, job.what.type);
+  own.call = job.what.call;
+  set_text(own.program, job.what.program);
   const bool gives = job.kind != CallKind::kBroadcast || hosts_.host_of(job.what.root) == host_;
   if (has_data(job.kind) && job.what.count > 0 && is_short(job.kind, job.what) && gives) {
     if (job.kind == CallKind::kAllGather) {
@@ -79,6 +81,7 @@ bool WireExchange::agree(const WireJob& job) {
                                       ? std::string("nothing more")
                                       : collective_text(static_cast<CallKind>(of.kind), chars_text(of.name),
                                                         chars_text(of.type), of.count, of.root)};
+    call.call = call_text(of.call, chars_text(of.program));
     calls.insert(calls.end(), static_cast<size_t>(hosts_.sizes[static_cast<size_t>(host)]), call);
   }
   why_ = mismatch_text(calls);

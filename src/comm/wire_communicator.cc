@@ -197,6 +197,8 @@ uint64_t WireCommunicator::begin(CallKind kind, const Collective& what, std::byt
   job.what = what;
   job.what.name = call->name;
   job.what.type = call->type;
+  program_.mark(job.what);
+  job.what.program = call->program = job.what.program;
   job.sequence = begun_;
   job.fingerprint = fingerprint(kind, job.what);
   job.data = data;

@@ -60,6 +60,7 @@ class WireCommunicator final : public Communicator {
   std::shared_ptr<std::byte[]> allocate(size_t bytes) override;
   uint64_t start(const Collective& what, std::byte* data, std::byte* out) override;
   void done(uint64_t ticket, ThreadPool& pool) override;
+  void begin_program(std::string_view name) override { program_.begin(name); }
   void stage(Stage stage, int64_t number) override;
   void abort(std::string_view why) override;
 
@@ -69,7 +70,7 @@ class WireCommunicator final : public Communicator {
 
  private:
   struct Call {
-    std::string name, type;
+    std::string name, type, program;
     WireJob job;
     std::byte* out = nullptr;
     size_t scratch_bytes = 0;
@@ -110,6 +111,7 @@ class WireCommunicator final : public Communicator {
   std::deque<std::unique_ptr<Call>> calls_;  // begun and not done
   uint64_t begun_ = 0, finished_ = 0;
   int64_t step_ = 0;
+  ProgramCall program_;
   std::multimap<size_t, std::unique_ptr<std::byte[]>> scratch_;  // by bytes; of calls that are done
 
   std::mutex mutex_;

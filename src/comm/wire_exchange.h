@@ -27,6 +27,8 @@ struct WireAnnouncement {
   uint16_t kind = 0;  // CallKind; kLeaves: there will be no more
   std::array<char, 48> name = {};
   std::array<char, 16> type = {};
+  uint64_t call = 0;  // of a program
+  std::array<char, 32> program = {};
   std::array<std::byte, kPayload> payload = {};
   static constexpr uint16_t kLeaves = 0xffff;
 };

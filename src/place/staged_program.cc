@@ -154,7 +154,7 @@ class Exchanges {
 class StagedProgram final : public DeviceProgram {
  public:
   StagedProgram(const Graph& whole, const ProgramOptions& options, Device& device, const RunContext& context)
-      : device_(device) {
+      : name_(whole.name()), device_(device) {
     for (const Node& node : whole.nodes()) check_regions(whole, node);
     const auto with_own_rank = with_rank(whole, context.rank);
     const Graph& graph = *with_own_rank;
@@ -199,6 +199,7 @@ class StagedProgram final : public DeviceProgram {
       values[inputs_[i]] = inputs[i];
       if (!donated.empty() && donated[i]) given.insert(inputs_[i]);
     }
+    if (context.communicator) context.communicator->begin_program(name_);
     Exchanges exchanges(exchanges_, device_, context);
     size_t begun = 0;
     std::vector<char> had(exchanges_.size(), false);
@@ -237,6 +238,7 @@ class StagedProgram final : public DeviceProgram {
   }
 
  private:
+  const std::string name_;
   Device& device_;
   std::vector<ValueId> inputs_, outputs_;
   std::vector<StageOnDevice> stages_;

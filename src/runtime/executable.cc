@@ -217,6 +217,7 @@ namespace {
 void run_in(std::unique_ptr<RunState> state, const Executable::Plan& plan, std::span<const ArrayView> inputs,
             std::span<const MutableArrayView> outputs, const RunContext& context) {
   FloatEnvironment mode;
+  if (plan.meets && context.communicator) context.communicator->begin_program(plan.graph->name());
   RunEvents* const profiler = Profiler::current();
   try {
     replay(plan, *state, inputs, outputs, context, profiler ? profiler : context.events);

@@ -19,6 +19,8 @@ struct CompileOptions {
   // Of these pairs the output may be the very array of the input, in any run. Raises InternalError for types
   // that differ, and an input or output that stands in two.
   std::vector<Alias> donations = {};
+  // Of the graph of a region: which it is, so that its collectives have names that those outside have not.
+  std::string within = {};
 };
 
 // An immutable plan. Any number of threads may run one at once: each run has its own arena.

@@ -1,5 +1,6 @@
 #include "runtime/kernel_choice.h"
 
+#include "base/format.h"
 #include "ops/collective.h"
 #include "passes/pass.h"
 #include "runtime/uses.h"
@@ -36,10 +37,13 @@ KernelChoice choose_kernel(const Graph& graph, const Units& units, const Node& n
   }
   for (uint32_t i = 0; i < node.result_count; ++i)
     out.result_types.push_back(&graph.type(node.first_result + i));
+  std::string_view name = graph.scope(node);
+  std::string within;
+  if (is_collective(*node.op) && !options.within.empty()) name = within = cat(name, options.within);
   if (options.fast_kernels && node.region_count == 0)
     out.kernel = prepare_kernel({*node.op, node.attributes.get(), out.types, out.result_types,
                                  out.types.empty() ? DType::kF32 : graph.type(graph.inputs(node)[0]).dtype,
-                                 known, graph.scope(node), out.splats});
+                                 known, name, out.splats});
   if (out.kernel.run) return out;
   if (!node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
   if (is_collective(*node.op) && options.world > 1) {

@@ -96,6 +96,7 @@ struct Executable::Plan {
   uint32_t first_input = 0, first_output = 0, slot_count = 0;
   uint64_t arena_bytes = 0, exchange_bytes = 0, constant_bytes = 0, large_constant_bytes = 0;
   bool exchanges = false;   // it has such bytes, or a region has
+  bool meets = false;       // other ranks: it has a collective, or a region has
   size_t max_operands = 0;  // of one step
   // Input i may lie exactly where output donated_to[i] lies; kNone: nowhere near any output.
   std::vector<uint32_t> donated_to;

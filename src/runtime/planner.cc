@@ -115,6 +115,8 @@ class Planner {
     plan_->arena_bytes = placement_.arena_bytes();
     plan_->live_ranges = std::move(placement_.live_ranges());
     plan_->exchanges |= plan_->exchange_bytes > 0;
+    plan_->meets |=
+        std::ranges::any_of(graph_.nodes(), [](const Node& node) { return is_collective(*node.op); });
     if (options_.check) check_live_ranges(plan_->live_ranges);
     return std::move(plan_);
   }
@@ -256,7 +258,9 @@ class Planner {
     options.donations.clear();
     const auto first = static_cast<uint32_t>(plan_->regions.size());
     for (const GraphPtr& region : graph_.regions(node)) {
+      options.within = cat(options_.within, " in ", node.op->name, " ", plan_->regions.size());
       plan_->regions.push_back(compile(region, options));
+      plan_->meets |= plan_->regions.back()->plan().meets;
       plan_->exchanges |= plan_->regions.back()->plan().exchanges;
     }
     return first;
