@@ -16,6 +16,7 @@ class Graph;
 class Place;
 class RunContext;
 class Rewrite;
+struct TracedCall;
 struct TracedGraph;
 
 struct FunctionOptions {
@@ -59,9 +60,11 @@ class TracedFunction {
   // The program on the replicas of a place at once, which meet in its collectives: replica i takes
   // arguments[i]. Each new value of a variable is made once. Gives the results of each; raises what the first
   // one raises that did not wait for others, and then nothing has changed. Of several: called outside of
-  // graphs under construction, and not under a tape.
+  // graphs under construction, and not under a tape. `before` is called when the program is known, and before
+  // it runs.
   std::vector<std::vector<Tensor>> call_each(std::span<const std::vector<Tensor>> arguments,
-                                             const Place& place, const RunContext& context) const;
+                                             const Place& place, const RunContext& context,
+                                             const std::function<void(const TracedCall&)>& before = {}) const;
   // Calls `body` while no thread traces this function, as for another look at what its trace runs.
   void between_traces(const std::function<void()>& body) const;
   // How often the body has been traced to make a plan: a number that grows with every call is a program that

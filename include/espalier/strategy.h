@@ -35,13 +35,16 @@ class DistributedDataset {
  public:
   DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas);
   // The tensors of the next element of an iterator over `dataset`, its rows shared out; nothing at the end.
-  // Of a source in shards, as fit reads them, each of several workers opens its shards and no others: it has
-  // their rows of the element, shard by shard, perhaps none, and all workers call next() alike. Of others
-  // each worker reads all, and a replica may have one row less than another, or none.
+  // All workers call it alike. Of a source in shards, as fit reads them, each of several workers opens its
+  // shards and no others: it has their rows of the element, shard by shard, perhaps none. Of others each
+  // worker reads all, and a replica may have one row less than another, or none: raises
+  // ValueError[strategy.data] where workers have other elements.
   std::optional<std::vector<PerReplica>> next();
 
  private:
+  std::optional<Tensors> next_element();
   DatasetIterator iterator_;
+  int64_t elements_ = 0;                   // that next() has given
   std::shared_ptr<SharedBatches> shared_;  // null: all is read
   std::shared_ptr<Replicas> replicas_;
 };
@@ -73,9 +76,10 @@ class Strategy {
   // The number of this worker, from 0, and of workers. Worker 0 writes and prints.
   int worker() const;
   int workers() const;
-  // Whether fit has ended because a worker, or the launcher, got SIGTERM or SIGUSR1: all workers have then
-  // ended behind the same step, and BackupAndRestore has saved. A program exits with kPreempted, so that its
-  // launcher knows that it did not fail and is not done.
+  // Whether a worker, or the launcher, got SIGTERM or SIGUSR1, and all workers have agreed on it: in fit,
+  // which has ended behind the same step on all of them, and BackupAndRestore has saved; or in the last call
+  // of run(). The signals end a process as ever until this is asked for the first time, but in fit. A program
+  // exits with kPreempted, so that its launcher knows that it did not fail and is not done.
   bool told_to_go() const;
   static constexpr int kPreempted = 42;
 
@@ -94,7 +98,9 @@ class Strategy {
   // What all replicas have, one behind the other along `axis`, which may be of another size on each. All
   // workers call it.
   Tensor gather(const PerReplica& values, int64_t axis = 0, Location at = Location::here()) const;
-  // Elements of `dataset` are batches for all replicas: each gets its rows (DistributedDataset::next).
+  // Elements of `dataset` are batches for all replicas: each gets its rows (DistributedDataset::next). Its
+  // order follows the seed of worker 0. All workers call it, with datasets of equal steps and sizes: raises
+  // ValueError[strategy.data] else.
   DistributedDataset distribute(const Dataset& dataset) const;
 
   const std::shared_ptr<Replicas>& replicas() const { return replicas_; }

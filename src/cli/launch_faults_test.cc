@@ -75,6 +75,37 @@ const std::map<std::string, std::function<void()>> kFaults = {
        std::cerr << cat("rank ", workers.worker(), " goes behind ", steps, "\n");
        ::_exit(workers.told_to_go() ? workers.kPreempted : 0);
      }},
+    {"loops until it is told",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       const auto step = function([](const Tensor& x) { return strategy::all_reduce({x})[0]; });
+       int64_t calls = 0;
+       while (!workers.told_to_go()) {
+         workers.run(step, {{{full({2}, 1)}}});
+         if (++calls == 1) std::cerr << cat(kUnderWay, "\n");
+         std::this_thread::sleep_for(std::chrono::milliseconds(20));
+       }
+       std::cerr << cat("rank ", workers.worker(), " goes behind ", calls, "\n");
+       ::_exit(workers.kPreempted);
+     }},
+    {"has rows of its own",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       Sequential model{Dense({.units = 1})};
+       model.compile({.optimizer = SGD{}, .loss = MeanSquaredError()});
+       const double own = workers.worker();
+       const Dataset data = Dataset::from_generator([own] {
+         return [own, row = 0]() mutable -> std::optional<Tensors> {
+           if (row++ == 8) return std::nullopt;
+           return Tensors{full({2}, own + row), full({1}, 1)};
+         };
+       });
+       const auto says =
+           LambdaCallback({.on_batch_end = [](int64_t, const Logs&) { std::cerr << "a step was made\n"; }});
+       model.fit(data.batch(4), {.epochs = 1, .callbacks = {says}});
+     }},
     {"fits twice",
      [] {
        const strategy::MultiWorkerMirrored workers;
@@ -146,12 +177,39 @@ TEST(LaunchFaults, SlowAProgramThatThrowsInItsOwnLoopHasFailed) {
   EXPECT_EQ(times(run.error, "left"), 0u) << run.error;
 }
 
-TEST(LaunchFaults, SlowAProgramThatIsToldToGoEndsWith42) {
-  const Outcome run = told_to_end(launch_words(2, "", program_words("goes when it is told")));
+// All ranks behind the same step.
+void expect_go(const std::string& program, int ranks) {
+  const Outcome run =
+      told_to_end(launch_words(ranks, "", program_words(program)), static_cast<size_t>(ranks));
   EXPECT_EQ(run.code, 42) << run.error;
-  EXPECT_EQ(times(run.error, " goes behind "), 2u) << run.error;
+  EXPECT_EQ(times(run.error, " goes behind "), static_cast<size_t>(ranks)) << run.error;
   const size_t at = run.error.find(" goes behind ");
-  EXPECT_EQ(times(run.error, run.error.substr(at, run.error.find('\n', at) - at + 1)), 2u) << run.error;
+  EXPECT_EQ(times(run.error, run.error.substr(at, run.error.find('\n', at) - at + 1)),
+            static_cast<size_t>(ranks))
+      << run.error;
+}
+
+TEST(LaunchFaults, SlowAProgramThatIsToldToGoEndsWith42) { expect_go("goes when it is told", 2); }
+
+TEST(LaunchFaults, SlowALoopOfOnesOwnThatIsToldToGoEndsWith42) {
+  expect_go("loops until it is told", 2);
+  expect_go("loops until it is told", 1);
+}
+
+TEST(LaunchFaults, SlowARankThatIsKilledInACallIsNamedWithItsNumber) {
+  const Outcome run =
+      call_shell(launch_words(2, "--chaos kill:1@step3", program_words("loops until it is told")));
+  EXPECT_EQ(run.code, 43);
+  EXPECT_GE(times(run.error, "rank 1 (pid "), 1u) << run.error;
+  EXPECT_GE(times(run.error, "ended by signal 9 in step 3"), 1u) << run.error;
+}
+
+TEST(LaunchFaults, SlowRowsOfAWorkersOwnAreNamedBeforeTheFirstStep) {
+  const Outcome run = call_shell(launch_words(2, "", program_words("has rows of its own")));
+  EXPECT_EQ(run.code, 43);
+  EXPECT_GE(times(run.error, "hash of the first batch, of which each worker takes its part is "), 1u)
+      << run.error;
+  EXPECT_EQ(times(run.error, "a step was made"), 0u) << run.error;
 }
 
 TEST(LaunchFaults, ThreadsAreTheCoresSharedOutOrThoseOfItsMask) {

@@ -10,6 +10,7 @@
 #include "base/shortest.h"
 #include "eager/bound_call.h"
 #include "eager/plan.h"
+#include "eager/traced_call.h"
 #include "eager/traces.h"
 #include "ir/device.h"
 #include "ops/composite/call.h"
@@ -201,9 +202,13 @@ struct TracedFunction::Impl {
     calls.give(std::move(state));
   }
 
+  void tell(const BeforeCall& before, const Plan& plan) const {
+    if (before) before({options.name, plan.signature, plan.program});
+  }
+
   // Of one replica, or with the same arguments for all.
   std::vector<Tensor> call_one(std::span<const Tensor> arguments, const Place& place,
-                               const RunContext& context) {
+                               const RunContext& context, const BeforeCall& before = {}) {
     const Depth depth("function");
     // Inside a graph, a region or vmap the ops of the body join those around them.
     if (Trace::current() || &Sink::current() != &eager_sink()) {
@@ -221,6 +226,7 @@ struct TracedFunction::Impl {
                              "values of none, beside ",
                              place.device->world(), " of them"),
                          "Strategy::run() calls it with values of each");
+      tell(before, plan);
       if (!is_recorded(Sink::current())) return false;
       results = call_recorded(plan.program, options.name, arguments, place.device);
       return true;
@@ -248,13 +254,16 @@ void TracedFunction::prepare(std::span<const Tensor> arguments) const {
 }
 
 std::vector<std::vector<Tensor>> TracedFunction::call_each(std::span<const std::vector<Tensor>> arguments,
-                                                           const Place& place,
-                                                           const RunContext& context) const {
+                                                           const Place& place, const RunContext& context,
+                                                           const BeforeCall& before) const {
   const RunScope scope(context);
-  if (arguments.size() == 1) return {impl_->call_one(arguments[0], place, context)};
+  if (arguments.size() == 1) return {impl_->call_one(arguments[0], place, context, before)};
   const std::vector<std::span<const Tensor>> lists(arguments.begin(), arguments.end());
   std::vector<std::vector<Tensor>> results(lists.size());
-  impl_->call(lists, place, context, results, [](const Plan&) { return false; });
+  impl_->call(lists, place, context, results, [&](const Plan& plan) {
+    impl_->tell(before, plan);
+    return false;
+  });
   return results;
 }
 

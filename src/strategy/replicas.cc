@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/rank_stage.h"
 #include "eager/trace.h"
 #include "espalier/error.h"
 #include "ir/device.h"
@@ -66,6 +67,7 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
   if (devices && mesh_.many()) audit = audit_of_devices(place(), first, mesh_);
   if (!devices && mesh_.workers > 1) audit = audit_of_workers(hosts_);
   if (audit) audits_ = Audits(std::move(audit), audit_steps, hosts_, membership_);
+  if (hosts_.world() > 1) calls_ = std::make_unique<RunCalls>(hosts_, audits_, membership_);
 }
 
 std::shared_ptr<const Rewrite> Replicas::rewrite() const {
@@ -123,7 +125,37 @@ const RunContext& Replicas::tracing() const { return pools_ ? RunContext::curren
 
 std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& program,
                                                     std::span<const std::vector<Tensor>> arguments) const {
-  std::vector<std::vector<Tensor>> out = program.call_each(arguments, place(), tracing());
+  return run_on_each(program, arguments, {});
+}
+
+std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& function,
+                                                    std::span<const std::vector<Tensor>> arguments) const {
+  if (!calls_) {
+    if (membership_.asked_to_go()) membership_.agree_to_go();
+    return run_each(function, arguments);
+  }
+  // For those who wait for it.
+  RankStage stage(host_->communicator);
+  stage.now(Stage::kStep, calls_->number() + 1);
+  std::vector<std::vector<Tensor>> out =
+      run_on_each(function, arguments, [this](const TracedCall& call) { calls_->begin(call); });
+  calls_->end();
+  return out;
+}
+
+Replicas::~Replicas() {
+  if (calls_) calls_->leave();
+}
+
+bool Replicas::told_to_go() const {
+  std::call_once(listens_, [this] { signals_ = membership_.listen(); });
+  return membership_.goes();
+}
+
+std::vector<std::vector<Tensor>> Replicas::run_on_each(const TracedFunction& program,
+                                                       std::span<const std::vector<Tensor>> arguments,
+                                                       const BeforeCall& before) const {
+  std::vector<std::vector<Tensor>> out = program.call_each(arguments, place(), tracing(), before);
   for (size_t i = 0; i < out.size(); ++i)
     for (Tensor& result : out[i]) result = place().value_of(result, i);
   return out;

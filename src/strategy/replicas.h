@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "strategy/membership.h"
 #include "strategy/mesh.h"
 #include "strategy/rows.h"
+#include "strategy/run_calls.h"
 
 namespace espalier {
 
@@ -36,6 +38,11 @@ class Replicas {
   // Replicas of this process, which have neighbouring ranks: a place each, or those of the one device.
   // `workers`: whether other processes have others.
   Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
+
+  // Compares once more what functions of run() have assigned: see RunCalls.
+  ~Replicas();
+  Replicas(const Replicas&) = delete;
+  Replicas& operator=(const Replicas&) = delete;
 
   const Mesh& mesh() const { return mesh_; }
   // Of workers, which all have one; alone where there is one worker.
@@ -61,6 +68,9 @@ class Replicas {
   std::vector<Tensor> arguments(const BatchRows& batch) const;
   // How many rows their place wants each to have.
   RowsPolicy rows() const { return place().rows(); }
+  // Whether workers have agreed to go; from the first call on this process listens to the signals that say
+  // so.
+  bool told_to_go() const;
   // Those of devices run on equally many rows: whether some get rows of weight 0 behind theirs.
   bool adds_rows(const BatchRows& batch) const;
   // Runs a step on its replicas; gives the results of the first, which are those of all.
@@ -70,6 +80,9 @@ class Replicas {
   void on_each(const std::function<void(size_t)>& body) const;
   // A program on each replica of this process, on arguments of its own; the results of each.
   std::vector<std::vector<Tensor>> run_each(const TracedFunction& program,
+                                            std::span<const std::vector<Tensor>> arguments) const;
+  // The same of a function that a loop of one's own calls, which all workers call alike: see RunCalls.
+  std::vector<std::vector<Tensor>> run_call(const TracedFunction& function,
                                             std::span<const std::vector<Tensor>> arguments) const;
   // What a function of rows gives for those of each rank, in the order of ranks; on the first
   // replica alone, and as one, where there are fewer rows than ranks.
@@ -83,6 +96,9 @@ class Replicas {
   // In which functions are traced for them.
   const RunContext& tracing() const;
 
+  std::vector<std::vector<Tensor>> run_on_each(const TracedFunction& program,
+                                               std::span<const std::vector<Tensor>> arguments,
+                                               const BeforeCall& before) const;
   const Place& place() const { return pools_ ? *pools_ : **one_; }
 
   std::vector<std::shared_ptr<Communicator>> communicators_;
@@ -98,6 +114,9 @@ class Replicas {
   HostCollectives hosts_;
   DataShares shares_;
   Audits audits_;
+  std::unique_ptr<RunCalls> calls_;  // null: of one worker
+  mutable std::once_flag listens_;
+  mutable std::unique_ptr<GoSignals> signals_;
 };
 
 // Whether this process writes and prints: without a strategy, and as the first of workers.

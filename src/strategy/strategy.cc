@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/hash.h"
+#include "base/shortened.h"
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
 #include "eager/trace.h"
@@ -30,6 +31,11 @@ void require_mean(DType dtype) {
     throw DTypeError("strategy.mean", cat("the mean of replicas is of floating-point values, got ", dtype),
                      "convert(x, DType::kF32), or ReduceOp::kSum");
 }
+
+constexpr const char* kSameData =
+    "each worker names the same data, and distribute() gives it its part: rows that a worker chooses by its "
+    "own "
+    "number are shared out twice";
 
 constexpr std::string_view kNoAxis = "there is no axis ";
 
@@ -74,7 +80,7 @@ int Strategy::workers() const { return replicas_->mesh().workers; }
 
 // Public headers say it by themselves.
 static_assert(Strategy::kPreempted == kPreemptedStatus);
-bool Strategy::told_to_go() const { return replicas_->membership().goes(); }
+bool Strategy::told_to_go() const { return replicas_->told_to_go(); }
 
 std::vector<PerReplica> Strategy::run(const TracedFunction& function,
                                       const std::vector<PerReplica>& arguments, Location at) const {
@@ -85,7 +91,7 @@ std::vector<PerReplica> Strategy::run(const TracedFunction& function,
     for (size_t i = 0; i < each.size(); ++i) each[i].push_back(argument.values[i]);
   }
   std::vector<PerReplica> out;
-  for (const std::vector<Tensor>& results : replicas_->run_each(function, each)) {
+  for (const std::vector<Tensor>& results : replicas_->run_call(function, each)) {
     out.resize(results.size());
     for (size_t i = 0; i < results.size(); ++i) out[i].values.push_back(results[i]);
   }
@@ -140,10 +146,48 @@ DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {
 DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
     : iterator_(dataset, 0), replicas_(std::move(replicas)) {
   if (replicas_->mesh().workers == 1) return;
+  const HostCollectives& hosts = replicas_->hosts();
+  const std::vector<std::string> texts = hosts.texts("dataset", to_string(dataset));
+  for (size_t rank = 1; rank < texts.size(); ++rank)
+    if (texts[rank] != texts[0])
+      throw ValueError("strategy.data",
+                       cat("worker ", rank, " distributes ", shortened(texts[rank]), ", and worker 0 ",
+                           shortened(texts[0])),
+                       kSameData);
+  DatasetState state = iterator_.save();
+  const uint64_t seed = hosts.of_each("seed", state.seed)[0];
+  if (seed != state.seed) iterator_.restore({seed, state.iteration, 0});
   std::optional<ShardedBatches> parts = DatasetNode::of(dataset)->sharded_batches();
   if (!parts || parts->batch == 0 || parts->source->format().shards == 1) return;
   shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
                                             replicas_->shares().readers());
+}
+
+std::optional<Tensors> DistributedDataset::next_element() {
+  std::optional<Tensors> out = iterator_.next();
+  if (replicas_->mesh().workers == 1) return out;
+  uint64_t hash = 0;
+  for (const Tensor& tensor : out.value_or(Tensors())) {
+    hash = hash_combine(hash, hash_text(to_string(tensor.type())));
+    hash = hash_bytes(tensor.bytes(), tensor.type().bytes(), hash);
+  }
+  struct Has {
+    uint64_t hash = 0, any = 0;
+  };
+  const std::vector<Has> all = replicas_->hosts().of_each("element", Has{hash, out.has_value()});
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const Has &here = all[rank], &first = all[0];
+    if (here.any == first.any && here.hash == first.hash) continue;
+    throw ValueError("strategy.data",
+                     here.any == first.any
+                         ? cat("element ", elements_, " of the dataset of worker ", rank,
+                               " is another one than that of worker 0")
+                         : cat("the dataset of worker ", here.any ? 0 : rank, " ends before element ",
+                               elements_, ", and that of worker ", here.any ? rank : 0, " does not"),
+                     kSameData);
+  }
+  ++elements_;
+  return out;
 }
 
 std::optional<std::vector<PerReplica>> DistributedDataset::next() {
@@ -154,7 +198,7 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
     for (Tensor& rows : part->rows) out.push_back({{std::move(rows)}});
     return out;
   }
-  const std::optional<Tensors> element = iterator_.next();
+  const std::optional<Tensors> element = next_element();
   if (!element) return std::nullopt;
   for (const Tensor& rows : *element) {
     if (rows.rank() == 0)

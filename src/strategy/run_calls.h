@@ -1,0 +1,59 @@
+// The calls of functions that a loop of one's own makes on the replicas of several workers: each is a step
+// that all of them make.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "eager/traced_call.h"
+#include "espalier/variable.h"
+#include "strategy/audit.h"
+#include "strategy/host_collectives.h"
+#include "strategy/membership.h"
+
+namespace espalier {
+
+class RunCalls {
+ public:
+  // All outlive it.
+  RunCalls(const HostCollectives& hosts, const Audits& audits, const Membership& membership)
+      : hosts_(hosts), audits_(audits), membership_(membership) {}
+
+  // Before a call runs here: sends its header, which has the number of the call, what is called and by which
+  // program, and whether this worker was told to go. Raises RunError[comm.mismatch] where workers call other
+  // functions, or where one function is another program on the same types, as one that captured another
+  // number. Variables that the program assigns get the values of worker 0 before it assigns them for the
+  // first time. Of those that it reads alone RunError[strategy.audit] is raised where workers have other
+  // values.
+  void begin(const TracedCall& call);
+  // Behind it: compares variables that were assigned so far, when that is due. Raises
+  // RunError[strategy.audit].
+  void end();
+  // There are no more calls: compares them a last time, unless an error is on its way. The run is told where
+  // they differ; whoever launched it ends as for any other failure.
+  void leave() noexcept;
+  int64_t number() const { return number_; }
+
+ private:
+  struct Header;
+  // Of a program that was called before.
+  struct Known {
+    std::weak_ptr<const Graph> graph;
+    uint64_t signature, program;
+  };
+  const Known& known(const TracedCall& call);
+  void compare(const std::vector<Header>& all, const TracedCall& call) const;
+  [[noreturn]] void refuse(const std::string& what, const std::string& fix) const;
+
+  const HostCollectives& hosts_;
+  const Audits& audits_;
+  const Membership& membership_;
+  int64_t number_ = 0, audited_ = 0;
+  std::map<const Graph*, Known> programs_;
+  std::set<const VariableState*> met_;
+  std::vector<Variable> assigned_;
+};
+
+}  // namespace espalier
