@@ -71,6 +71,7 @@ class SlowPart {
 TEST(Waiting, ASleeperGoesOnWhenTheLastPartIsDone) {
   const auto ranks = local_communicators(2);
   std::array<int64_t, kRounds> late{};
+  std::atomic<size_t> returned = 0;
   on_threads(ranks, [&](Communicator& rank, ThreadPool& pool) {
     constexpr size_t kMany = 4096;  // more than travels with an announcement
     const auto data = rank.allocate(kMany * sizeof(float));
@@ -83,7 +84,13 @@ TEST(Waiting, ASleeperGoesOnWhenTheLastPartIsDone) {
       }
       rank.any(0);
       run_collective(rank, sum, data.get(), nullptr, pool);
-      if (rank.rank() == 0) late[i] = monotonic_ns() - SlowPart::ended_;
+      if (rank.rank() == 0) {
+        late[i] = monotonic_ns() - SlowPart::ended_;
+        returned = i + 1;
+      } else {
+        // What this rank announces next would wake the other one.
+        ASSERT_TRUE(comes_true([&] { return returned > i; }));
+      }
       rank.any(0);
     }
   });
