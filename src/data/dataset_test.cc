@@ -125,6 +125,17 @@ TEST(Dataset, ElementsOfABatchAreAlike) {
   EXPECT_NE(error_of(counts.batch(4)).find("[batch.shape]"), std::string::npos);
 }
 
+// Elements lie at their own place in an array that is larger along both axes.
+TEST(Dataset, PaddingStandsBehindTheElementsOfEachAxis) {
+  const Dataset data = dataset_rows(2).map([](const Tensor& row) {
+    return row.item<int32_t>() == 0 ? Tensor::of<float>({1, 2, 3, 4}, {2, 2})
+                                    : Tensor::of<float>({5, 6, 7}, {1, 3});
+  });
+  const Tensors batch = *DatasetIterator(data.padded_batch(2)).next();
+  EXPECT_EQ(batch[0].shape(), (Shape{2, 2, 3}));
+  EXPECT_EQ(batch[0].to_vector<float>(), (std::vector<float>{1, 2, 0, 3, 4, 0, 5, 6, 7, 0, 0, 0}));
+}
+
 TEST(Dataset, PaddingValuesAreNumbersOfTheirDtype) {
   const Dataset data =
       Dataset::zip({dataset_rows(2), dataset_rows(2)}).map([](const Tensor& x, const Tensor& y) -> Tensors {

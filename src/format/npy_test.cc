@@ -51,6 +51,20 @@ TEST(Npy, ReadsWhatNumpyWrites) {
             (TensorType{DType::kU8, {}}));
 }
 
+// Of three axes: numbers say where they stand, and the first axis varies fastest in the file.
+TEST(Npy, ArraysInColumnMajorOrderHaveTheirElementsInPlace) {
+  std::string stored;
+  std::vector<uint8_t> wanted;
+  for (int k = 0; k < 4; ++k)
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 2; ++i) stored += static_cast<char>(100 * i + 10 * j + k);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 4; ++k) wanted.push_back(static_cast<uint8_t>(100 * i + 10 * j + k));
+  const Literal x = parse(file("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 4), }\n", stored));
+  EXPECT_TRUE(x == Literal::copy({DType::kU8, {2, 3, 4}}, wanted.data()));
+}
+
 TEST(Npy, RefusesWhatIsNotThere) {
   const auto header = [](const std::string& descr, const std::string& shape) {
     return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + "}";
