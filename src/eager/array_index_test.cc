@@ -47,6 +47,11 @@ TEST(ArrayIndex, TensorsPick) {
   EXPECT_EQ(floats_of(index(y, {places({0, 1, 0}), Slice{}, places({1, 2, 3})})),
             (Floats{1, 5, 9, 14, 18, 22, 3, 7, 11}));
   EXPECT_EQ(index(y, {Slice{}, reshape(places({0, 1, 2, 0}), {2, 2})}).shape(), (Shape{2, 2, 2, 4}));
+  // Three of neighbouring axes leave it where the first of them was.
+  const Tensor z = counting_rows({2, 3, 4, 5});
+  const Tensor of_three = index(z, {Slice{}, places({0, 2}), places({1, 3}), places({4, 0})});
+  EXPECT_EQ(of_three.shape(), (Shape{2, 2}));
+  EXPECT_EQ(floats_of(of_three), (Floats{9, 55, 69, 115}));
   EXPECT_EQ(index(y, {Slice{}, kNewAxis, places({0, 1})}).shape(), (Shape{2, 1, 2, 4}));
 }
 

@@ -392,6 +392,12 @@ TEST(DoctorReports, TwoRanksWithOneIdAndOneThatIsMissing) {
             "look why it "
             "did not start\n");
   EXPECT_TRUE(any_wrong(compare_reports({})));
+  // Where ranks say two numbers, those of the larger one are looked for.
+  RankReport smaller = report_of_rank(1);
+  smaller.world = 2;
+  EXPECT_NE(troubles(compare_reports({report_of_rank(0), smaller}))
+                .find("WRONG ranks: ranks 2, 3 of 4 have not reported"),
+            std::string::npos);
 }
 
 TEST(DoctorReports, VersionsAndWorldsThatDiffer) {

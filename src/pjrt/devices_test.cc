@@ -11,6 +11,7 @@
 
 #include "base/rule_of_test.h"
 #include "base/scratch_test.h"
+#include "comm/local.h"
 #include "espalier/array.h"
 #include "ir/builder.h"
 #include "pjrt/open.h"
@@ -65,6 +66,17 @@ TEST_F(DevicesByName, TensorsMoveAndKnowTheirPlace) {
   EXPECT_EQ(device_of(to(there, "cpu")), "cpu");
   EXPECT_EQ(there.to_vector<float>(), here.to_vector<float>());
   EXPECT_EQ(rule_of([&] { to(here, "xla-cpu:7"); }), "device.unknown");
+}
+
+// A rank stays one of its run.
+TEST(DevicesListed, AScopeKeepsThePlaceAmongRanks) {
+  const auto ranks = local_communicators(2);
+  const RunContext context({.threads = 1, .communicator = ranks[1].get()});
+  const RunScope in(context);
+  const DeviceScope scope("cpu");
+  EXPECT_EQ(RunContext::current().communicator, ranks[1].get());
+  EXPECT_EQ(RunContext::current().rank, 1);
+  EXPECT_EQ(RunContext::current().world, 2);
 }
 
 TEST_F(DevicesByName, BytesOfTensorsAreCounted) {

@@ -95,6 +95,19 @@ std::string dates(int rows, int late) {
   return out;
 }
 
+// An empty text in any part of a column says that it is none of times.
+TEST(TimeDomains, AnEmptyTextInALaterPartCounts) {
+  for (const bool empty : {false, true}) {
+    TimeCounts whole, part;
+    for (int i = 0; i < 400; ++i) (i < 200 ? whole : part).add("2019-01-02");
+    if (empty) part.add("");
+    whole.merge(part);
+    tfmd::FeatureNameStatistics out;
+    whole.fill(400, out);
+    EXPECT_EQ(out.custom_stats_size() > 0, !empty);
+  }
+}
+
 TEST(TimeDomains, AreOfAllRowsForAnyNumberOfThreads) {
   TableFolder folder;
   StatisticsOptions options = with_domains();
