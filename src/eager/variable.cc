@@ -32,8 +32,10 @@ void check_assignable(const VariableState& variable, const Tensor& value) {
 }  // namespace
 
 Tensor beside(const VariableState& variable, const Tensor& value) {
+  // A trace looks at no value: another thread may be writing this one.
+  if (Trace::current() || !value.concrete() || value.node()->remote()) return value;
   const RemoteArrayPtr& now = variable.value.node()->remote();
-  if (!now || Trace::current() || !value.concrete() || value.node()->remote()) return value;
+  if (!now) return value;
   return make_remote(value.node()->literal(), now->device());
 }
 

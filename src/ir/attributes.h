@@ -30,7 +30,8 @@ class FieldVisitor {
   void word(const char* name, Enum& value, std::span<const char* const> words) {
     int position = static_cast<int>(value);
     word(name, position, words);
-    value = static_cast<Enum>(position);
+    // Attributes that are only looked at belong to several threads.
+    if (position != static_cast<int>(value)) value = static_cast<Enum>(position);
   }
 };
 
