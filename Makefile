@@ -85,9 +85,10 @@ asan:  ## build and test with the address and undefined behaviour sanitizers
 
 # Rooms whose code runs on several threads. Left out are: slow tests, which measure size, memory and time, one of them
 # (ShardWorkersSlow) with less memory for a rank than the sanitizer needs; those that measure a tenth of a second; and
-# what runs on devices of a plugin, which is not built with the sanitizer: most of it is code that it does not see.
+# what runs on devices of a plugin, which is not built with the sanitizer: most of it is code that it does not see. And
+# children that are forked by a process of several threads, which the sanitizer lets start none.
 tsan_rooms := base comm data eager launch place runtime step strategy train
-tsan_left_out := Slow|/SharedRanks\.AbortWakesWithinATenthOfASecond|/Waiting\.ASleeperGoesOn|OnDevice|/Pods\.
+tsan_left_out := Slow|/SharedRanks\.AbortWakesWithinATenthOfASecond|/Waiting\.ASleeperGoesOn|OnDevice|/Pods\.|/OwnProcess\.AForked|/Forked\.AChildOf
 
 tsan:  ## the rooms with threads and launched ranks with the thread sanitizer: every report is an error
 	@scripts/bootstrap tests
