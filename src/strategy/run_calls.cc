@@ -94,7 +94,7 @@ void RunCalls::begin(const TracedCall& call) {
   Header own{.number = number_, .name = hash_text(call.name)};
   const auto meet = [&](const std::vector<VariablePtr>& variables, std::vector<Variable>& fresh) {
     for (const VariablePtr& variable : variables) {
-      if (!met_.insert(variable.get()).second) continue;
+      if (!met_.insert(variable).second) continue;
       fresh.emplace_back(variable);
       own.variables = hash_combine(own.variables, hash_text(cat(variable->type)));
     }

@@ -52,7 +52,8 @@ class RunCalls {
   const Membership& membership_;
   int64_t number_ = 0, audited_ = 0;
   std::map<const Graph*, Known> programs_;
-  std::set<const VariableState*> met_;
+  // Kept: another variable at the place of one that is gone would be taken for it.
+  std::set<VariablePtr> met_;
   std::vector<Variable> assigned_;
 };
 
