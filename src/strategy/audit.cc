@@ -20,10 +20,6 @@
 namespace espalier {
 namespace {
 
-uint64_t audited_hash(const Tensor& value) {
-  return hash_bytes(value.bytes(), value.type().bytes(), value.type().bytes());
-}
-
 std::vector<uint64_t> audited_hashes(std::span<const Variable> variables) {
   std::vector<uint64_t> out;
   for (const Variable& variable : variables) out.push_back(audited_hash(variable.state()->value));
@@ -141,6 +137,10 @@ class AuditOfDevices final : public Audit {
 };
 
 }  // namespace
+
+uint64_t audited_hash(const Tensor& value) {
+  return hash_bytes(value.bytes(), value.type().bytes(), value.type().bytes());
+}
 
 // Each word is mixed with its place until all bits depend on all (Appleby's finalizer of MurmurHash3), and
 // the sum of all is taken. With less mixing a bit near the top of a word moves few bits of the sum, and two

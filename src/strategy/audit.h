@@ -17,6 +17,9 @@
 
 namespace espalier {
 
+// Of all bytes of a value, on the host.
+uint64_t audited_hash(const Tensor& value);
+
 // u32[]: of all bits of `value` and of their places, by ops, so that it is computed where the value lies.
 // Other bits have another hash but for one case in 2^32.
 Tensor hash_there(const Tensor& value);

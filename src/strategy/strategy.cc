@@ -169,7 +169,7 @@ std::optional<Tensors> DistributedDataset::next_element() {
   uint64_t hash = 0;
   for (const Tensor& tensor : out.value_or(Tensors())) {
     hash = hash_combine(hash, hash_text(to_string(tensor.type())));
-    hash = hash_bytes(tensor.bytes(), tensor.type().bytes(), hash);
+    hash = hash_combine(hash, audited_hash(tensor));
   }
   struct Has {
     uint64_t hash = 0, any = 0;
