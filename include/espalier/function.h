@@ -70,6 +70,11 @@ class TracedFunction {
   // How often the body has been traced to make a plan: a number that grows with every call is a program that
   // recompiles all the time.
   size_t traces() const;
+  // For who runs the same code in another way. The body is empty where the owner traces the program; copies
+  // of a function have one identity, which lives as long as they do.
+  const Body& body() const;
+  const FunctionOptions& options() const;
+  std::shared_ptr<const void> identity() const;
   // The graph for arguments like these, which it traces: before the passes, or after "trace", a rewrite, a
   // pass or a lowering of this CPU's plans. Raises ValueError[function.after] for another name.
   std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments, const std::string& after = "") const;

@@ -24,6 +24,12 @@ class Replicas;
 // One value on each replica of this process, in the order of ranks.
 struct PerReplica {
   std::vector<Tensor> values;
+  // Whether the first axes are parts of one batch, in the order of replicas: what a function of run() draws
+  // for a row follows from its place in that. What run() gives are none.
+  bool of_batch = true;
+  // Where the first of these rows stands in the batch, as distribute() knows. By default behind those of the
+  // replicas before.
+  std::optional<int64_t> first_row = {};
 };
 
 enum class ReduceOp : uint8_t { kSum, kMean };
@@ -84,10 +90,12 @@ class Strategy {
   static constexpr int kPreempted = 42;
 
   // A traced function on each replica at once, on the values that each has; gives its results, one PerReplica
-  // for each. A variable that it assigns has one value on all replicas: raises ValueError[strategy.variable]
-  // where the new one would differ, as one that comes from the rows of a replica and not through
-  // strategy::all_reduce() does; [strategy.values] unless there is a value for each replica of this process;
-  // [strategy.collectives] where replicas of this process would call other collectives.
+  // for each. On several replicas it draws what one device draws for the rows of the whole batch (ops.h), and
+  // what its layers and metrics observe is that of all rows. Layers that are synchronized meet. A variable
+  // that it assigns has one value on all replicas: raises ValueError[strategy.variable] where the new one
+  // would differ, as one that comes from the rows of a replica and not through strategy::all_reduce() does;
+  // [strategy.values] unless there is a value for each replica of this process; [strategy.collectives] where
+  // replicas of this process would call other collectives.
   std::vector<PerReplica> run(const TracedFunction& function, const std::vector<PerReplica>& arguments,
                               Location at = Location::here()) const;
   // The sum, or the mean, of what all replicas have; of each one's elements, too, along `axis`, where the

@@ -273,6 +273,10 @@ void TracedFunction::between_traces(const std::function<void()>& body) const {
   impl_->traces.between(body);
 }
 
+const TracedFunction::Body& TracedFunction::body() const { return impl_->body; }
+const FunctionOptions& TracedFunction::options() const { return impl_->options; }
+std::shared_ptr<const void> TracedFunction::identity() const { return impl_; }
+
 size_t TracedFunction::traces() const {
   impl_->traces.require_outside();
   const std::lock_guard lock(impl_->mutex);

@@ -1,9 +1,9 @@
 #include "base/format.h"
 #include "base/shortest.h"
+#include "eager/batch_place.h"
 #include "espalier/layers.h"
 #include "espalier/observe.h"
 #include "espalier/ops.h"
-#include "nn/batch_place.h"
 
 namespace espalier {
 namespace {

@@ -3,7 +3,6 @@
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
-#include "nn/batch_place.h"
 
 namespace espalier {
 
@@ -17,7 +16,7 @@ Dropout::Dropout(double rate, std::string name, DTypePolicy dtype, Location at)
 Tensor Dropout::call(const Tensor& x) {
   if (!TrainingScope::current() || rate_ == 0) return x;
   Generator& generator = default_generator();
-  return dropout(x, rate_, generator.key(), generator.next_step(), shard_in_batch(x.shape()));
+  return dropout(x, rate_, generator.key(), generator.next_step());
 }
 
 }  // namespace espalier

@@ -6,11 +6,11 @@
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "eager/batch_place.h"
 #include "eager/trace.h"
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
-#include "nn/batch_place.h"
 #include "nn/build_transaction.h"
 #include "nn/layer_observer.h"
 #include "nn/row_weight.h"

@@ -50,6 +50,22 @@ void reduce_gradients(NamedTensors& results, const CombineOptions& options) {
   }
 }
 
+void add_increments(Header& header, const TracedGraph& program, const Inlined& step) {
+  for (const TracedObservation& observed : program.observations) {
+    for (const std::string& name : observed.increments)
+      header.add(name, step.result(name), observed.how.combination);
+  }
+}
+
+// Increments become those of all rows.
+void take_increments(const Header& header, const TracedGraph& program, Inlined& step) {
+  for (const TracedObservation& observed : program.observations) {
+    const std::vector<Tensor> all = header.combined(observed.how, observed.increments);
+    for (size_t i = 0; i < all.size(); ++i)
+      std::ranges::find(step.results, observed.increments[i], &NamedTensor::name)->value = all[i];
+  }
+}
+
 bool is_equal_result(std::string_view name) { return name.starts_with("equal/"); }
 
 }  // namespace
@@ -72,10 +88,7 @@ Rewrite combine_replicas(const CombineOptions& options) {
           for (const NamedTensor& result : step.results) {
             if (is_equal_result(result.name)) header.add(result.name, result.value, Combination::kEqual);
           }
-          for (const TracedObservation& observed : program.observations) {
-            for (const std::string& name : observed.increments)
-              header.add(name, step.result(name), observed.how.combination);
-          }
+          add_increments(header, program, step);
           header.exchange();
           Observation as_first;
           as_first.combination = Combination::kEqual;
@@ -86,10 +99,7 @@ Rewrite combine_replicas(const CombineOptions& options) {
           const auto place_of = [&](const std::string& name) -> Tensor& {
             return std::ranges::find(step.results, name, &NamedTensor::name)->value;
           };
-          for (const TracedObservation& observed : program.observations) {
-            const std::vector<Tensor> all = header.combined(observed.how, observed.increments);
-            for (size_t i = 0; i < all.size(); ++i) place_of(observed.increments[i]) = all[i];
-          }
+          take_increments(header, program, step);
           const Tensor weight = step.result("loss_weight");
           const Tensor some = compare(weight, 0, Comparison::kGT);
           place_of("loss") = select(some, step.result("loss_sum") / select(some, weight, 1), 0);
@@ -99,6 +109,24 @@ Rewrite combine_replicas(const CombineOptions& options) {
     return out;
   };
   return {"strategy", run};
+}
+
+Rewrite combine_observations(int world) {
+  const auto run = [world](const TracedGraph& program, bool again) {
+    Rewritten out;
+    out.program =
+        trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
+          Inlined step(program, in);
+          step.assign_updates();
+          Header header(world);
+          add_increments(header, program, step);
+          header.exchange();
+          take_increments(header, program, step);
+          return step.results;
+        });
+    return out;
+  };
+  return {"combine_observations", run};
 }
 
 }  // namespace espalier

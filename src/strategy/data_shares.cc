@@ -1,5 +1,6 @@
 #include "strategy/data_shares.h"
 
+#include <numeric>
 #include <span>
 #include <string>
 
@@ -13,6 +14,12 @@ std::pair<int64_t, int64_t> DataShares::rows_of(int64_t count, int replica) cons
 
 std::pair<int64_t, int64_t> DataShares::own_rows(int64_t count) const {
   return {rows_of(count, first_).first, rows_of(count, first_ + count_ - 1).second};
+}
+
+int64_t DataShares::rows_before(std::span<const int64_t> of_shards) const {
+  const std::vector<int64_t> own = shards_of(std::ssize(of_shards), first_);
+  const auto before = of_shards.first(own.empty() ? 0 : static_cast<size_t>(own.front()));
+  return std::accumulate(before.begin(), before.end(), int64_t{0});
 }
 
 std::vector<int64_t> DataShares::shards_of(int64_t shards, int replica) const {

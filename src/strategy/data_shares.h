@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ class DataShares {
   std::pair<int64_t, int64_t> rows_of(int64_t count, int replica) const;
   // The same of all replicas of this process.
   std::pair<int64_t, int64_t> own_rows(int64_t count) const;
+  // Of a batch that comes in shards, of so many rows each: how many rows stand before those of this process.
+  int64_t rows_before(std::span<const int64_t> of_shards) const;
   // Which shards of so many are a replica's.
   std::vector<int64_t> shards_of(int64_t shards, int replica) const;
   // Whether a source in shards is read shard by shard, by each worker those that are its own.

@@ -67,6 +67,7 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
   if (devices && mesh_.many()) audit = audit_of_devices(place(), first, mesh_);
   if (!devices && mesh_.workers > 1) audit = audit_of_workers(hosts_);
   if (audit) audits_ = Audits(std::move(audit), audit_steps, hosts_, membership_);
+  if (mesh_.many()) functions_ = std::make_unique<RunFunctions>(mesh_.world);
   if (hosts_.world() > 1) calls_ = std::make_unique<RunCalls>(hosts_, audits_, membership_);
 }
 
@@ -128,18 +129,44 @@ std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& progra
   return run_on_each(program, arguments, {});
 }
 
-std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& function,
-                                                    std::span<const std::vector<Tensor>> arguments) const {
-  if (!calls_) {
-    if (membership_.asked_to_go()) membership_.agree_to_go();
-    return run_each(function, arguments);
+std::vector<int64_t> Replicas::first_rows(std::span<const std::vector<Tensor>> arguments,
+                                          const RunRows& rows) const {
+  const auto number = static_cast<size_t>(std::ranges::find(rows.of_batch, true) - rows.of_batch.begin());
+  std::vector<int64_t> out;
+  int64_t next = rows.first.value_or(0);
+  for (const std::vector<Tensor>& own : arguments) {
+    out.push_back(next);
+    if (number < own.size() && own[number].rank() > 0) next += own[number].size(0);
   }
+  if (rows.first || mesh_.workers == 1) return out;
+  int64_t before = 0;
+  const std::vector<int64_t> counts = hosts_.of_each("rows", next);
+  for (int rank = 0; rank < mesh_.worker; ++rank) before += counts[static_cast<size_t>(rank)];
+  for (int64_t& first : out) first += before;
+  return out;
+}
+
+std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& function,
+                                                    std::span<const std::vector<Tensor>> arguments,
+                                                    const RunRows& rows) const {
   // For those who wait for it.
-  RankStage stage(host_->communicator);
-  stage.now(Stage::kStep, calls_->number() + 1);
+  std::optional<RankStage> stage;
+  if (calls_) stage.emplace(host_->communicator).now(Stage::kStep, calls_->number() + 1);
+  std::optional<TracedFunction> placed;
+  std::vector<std::vector<Tensor>> with_place;
+  if (functions_) placed = functions_->of(function, rows.of_batch);
+  if (placed) {
+    with_place.assign(arguments.begin(), arguments.end());
+    const std::vector<int64_t> firsts = first_rows(arguments, rows);
+    for (size_t i = 0; i < with_place.size(); ++i) with_place[i].push_back(Tensor::scalar(firsts[i]));
+    arguments = with_place;
+  }
+  if (!calls_ && membership_.asked_to_go()) membership_.agree_to_go();
   std::vector<std::vector<Tensor>> out =
-      run_on_each(function, arguments, [this](const TracedCall& call) { calls_->begin(call); });
-  calls_->end();
+      run_on_each(placed ? *placed : function, arguments, [this](const TracedCall& call) {
+        if (calls_) calls_->begin(call);
+      });
+  if (calls_) calls_->end();
   return out;
 }
 

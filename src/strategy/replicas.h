@@ -20,8 +20,16 @@
 #include "strategy/mesh.h"
 #include "strategy/rows.h"
 #include "strategy/run_calls.h"
+#include "strategy/run_functions.h"
 
 namespace espalier {
+
+// Which arguments of a call are rows of a batch, and where the first row of this process stands in it;
+// unknown: behind those of the ranks before.
+struct RunRows {
+  std::vector<bool> of_batch;
+  std::optional<int64_t> first = {};
+};
 
 class Replicas {
  public:
@@ -81,9 +89,11 @@ class Replicas {
   // A program on each replica of this process, on arguments of its own; the results of each.
   std::vector<std::vector<Tensor>> run_each(const TracedFunction& program,
                                             std::span<const std::vector<Tensor>> arguments) const;
-  // The same of a function that a loop of one's own calls, which all workers call alike: see RunCalls.
+  // The same of a function that a loop of one's own calls, which all workers call alike: see RunCalls and
+  // RunFunctions.
   std::vector<std::vector<Tensor>> run_call(const TracedFunction& function,
-                                            std::span<const std::vector<Tensor>> arguments) const;
+                                            std::span<const std::vector<Tensor>> arguments,
+                                            const RunRows& rows) const;
   // What a function of rows gives for those of each rank, in the order of ranks; on the first
   // replica alone, and as one, where there are fewer rows than ranks.
   std::vector<std::vector<Tensor>> run_rows(const TracedFunction& function,
@@ -99,6 +109,8 @@ class Replicas {
   std::vector<std::vector<Tensor>> run_on_each(const TracedFunction& program,
                                                std::span<const std::vector<Tensor>> arguments,
                                                const BeforeCall& before) const;
+  // Where the rows of each replica here stand in the batch.
+  std::vector<int64_t> first_rows(std::span<const std::vector<Tensor>> arguments, const RunRows& rows) const;
   const Place& place() const { return pools_ ? *pools_ : **one_; }
 
   std::vector<std::shared_ptr<Communicator>> communicators_;
@@ -114,7 +126,8 @@ class Replicas {
   HostCollectives hosts_;
   DataShares shares_;
   Audits audits_;
-  std::unique_ptr<RunCalls> calls_;  // null: of one worker
+  std::unique_ptr<RunCalls> calls_;          // null: of one worker
+  std::unique_ptr<RunFunctions> functions_;  // null: one replica has the whole batch
   mutable std::once_flag listens_;
   mutable std::unique_ptr<GoSignals> signals_;
 };

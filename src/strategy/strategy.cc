@@ -90,9 +90,14 @@ std::vector<PerReplica> Strategy::run(const TracedFunction& function,
     require_values(*replicas_, argument);
     for (size_t i = 0; i < each.size(); ++i) each[i].push_back(argument.values[i]);
   }
+  RunRows rows;
+  for (const PerReplica& argument : arguments) {
+    rows.of_batch.push_back(argument.of_batch);
+    if (argument.of_batch && argument.first_row) rows.first = argument.first_row;
+  }
   std::vector<PerReplica> out;
-  for (const std::vector<Tensor>& results : replicas_->run_call(function, each)) {
-    out.resize(results.size());
+  for (const std::vector<Tensor>& results : replicas_->run_call(function, each, rows)) {
+    out.resize(results.size(), {.values = {}, .of_batch = false});
     for (size_t i = 0; i < results.size(); ++i) out[i].values.push_back(results[i]);
   }
   return out;
@@ -195,7 +200,8 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
   if (shared_) {
     std::optional<SharedBatches::Part> part = shared_->next();
     if (!part) return std::nullopt;
-    for (Tensor& rows : part->rows) out.push_back({{std::move(rows)}});
+    const int64_t first = replicas_->shares().rows_before(part->of_shards);
+    for (Tensor& rows : part->rows) out.push_back({.values = {std::move(rows)}, .first_row = first});
     return out;
   }
   const std::optional<Tensors> element = next_element();
@@ -208,6 +214,7 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
     const int64_t count = rows.size(0);
     for (int i = 0; i < replicas_->mesh().count; ++i) {
       const auto [first, last] = replicas_->shares().rows_of(count, replicas_->mesh().first + i);
+      if (i == 0) parts.first_row = first;
       parts.values.push_back(rows_between({&rows, 1}, first, last)[0]);
     }
   }

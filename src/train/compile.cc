@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "eager/batch_place.h"
 #include "eager/generator.h"
 #include "espalier/tape.h"
-#include "nn/batch_place.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "optim/rule.h"
@@ -112,6 +112,18 @@ Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::
 
 TracedGraph Model::Training::trace_forward(const char* name, std::span<const TensorType> types, bool again,
                                            bool trains) {
+  if (!placed()) return trace_rows(name, types, again, trains, {}).program;
+  const auto trace = [&](int64_t rows, bool before, const RowsOfDraws& known) {
+    std::vector<TensorType> of_rows(types.begin(), types.end());
+    for (TensorType& type : std::span(of_rows).first(types.size() - 1)) type.shape[0] = rows;
+    return trace_rows(name, of_rows, before, trains, known);
+  };
+  return (trains ? draws_of_training : draws_of_tests)
+      .trace(types[types.size() - 2].shape[0], again, trace);  // their weights stand before their place
+}
+
+PlacedTrace Model::Training::trace_rows(const char* name, std::span<const TensorType> types, bool again,
+                                        bool trains, const RowsOfDraws& known) {
   std::vector<NamedType> arguments;
   const auto take = [&](const char* kind, size_t count) {
     for (size_t i = 0; i < count; ++i)
@@ -121,8 +133,9 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
   take("y", outputs.size());
   take("row_weight", 1);
   if (placed()) take(Replicas::kPlace, 1);
+  PlacedTrace out;
   std::vector<TracedObservation> observations;
-  TracedGraph out = trace_graph(name, again, arguments, [&](std::span<const Tensor> in) {
+  out.program = trace_graph(name, again, arguments, [&](std::span<const Tensor> in) {
     const ObservationScope scope;
     const Batch rows = batch(in.first(in.size() - placed()));
     std::optional<BatchPlaceScope> place;
@@ -131,7 +144,7 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
       const bool shards = options.logical_shards > 0;
       place.emplace(reshape(slice(in.back(), {0}, {1}), {}), own,
                     own * (shards ? options.logical_shards : replicas->mesh().world),
-                    shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas);
+                    shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas, known);
     }
     const Forward found = forward(rows, trains);
     if (trains && placed() && options.logical_shards != 1) {
@@ -146,9 +159,13 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
     for (size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i)
       results.push_back({cat("loss_sum/", i), LossSums::of(found.losses[i], rows.row_weight).sum});
     observations = name_observations(scope, results);
+    if (place) {
+      out.draws = place->place().draws();
+      out.taken = place->place().taken();
+    }
     return results;
   });
-  out.observations = std::move(observations);
+  out.program.observations = std::move(observations);
   return out;
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "eager/batch_place.h"
 #include "espalier/losses.h"
-#include "nn/batch_place.h"
 
 namespace espalier {
 

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "eager/deferred_reads.h"
+#include "eager/placed_trace.h"
 #include "eager/traced_graph.h"
 #include "espalier/function.h"
 #include "espalier/model.h"
@@ -211,6 +212,8 @@ struct Model::Training {
   // it.
   TracedGraph trace_forward(const char* name, std::span<const TensorType> arguments, bool again,
                             bool training);
+  PlacedTrace trace_rows(const char* name, std::span<const TensorType> arguments, bool again, bool training,
+                         const RowsOfDraws& known);
   // Raises ValueError[strategy.variable] where variables that trace_forward() assigns follow the number of
   // rows: each replica, or shard, has a part of them.
   void require_equal_updates_of_parts(const TracedGraph& forward, const char* name,
@@ -241,6 +244,7 @@ struct Model::Training {
   std::optional<LossScaling> scaling;
   NarrowOutputs narrow;
   PartNotes part_notes;
+  DrawsOfRows draws_of_training, draws_of_tests;
   std::unique_ptr<TrainStep> train_step, test_step;
 };
 

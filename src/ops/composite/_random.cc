@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "ops/call.h"
+#include "ops/rows_place.h"
 
 namespace espalier {
 namespace {
@@ -121,7 +122,9 @@ Tensor random_categorical(Operand logits, int64_t count, Operand key, Operand st
 Tensor random_permutation(int64_t n, Operand key, Operand step) {
   CallScope scope(key.at());
   if (n < 0) throw ValueError("random_permutation.n", cat("n is not negative, got ", n));
-  return argsort(random_bits({n}, key, step, DType::kU64));
+  Shard whole = drawn_part({n}, true);
+  if (whole.global_shape.empty()) whole.global_shape = {n};
+  return argsort(random_bits({n}, key, step, DType::kU64, whole));
 }
 
 Tensor shuffle(Operand x, Operand key, Operand step, int64_t axis) {

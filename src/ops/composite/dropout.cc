@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "ops/elementwise.h"
+#include "ops/rows_place.h"
 
 namespace espalier {
 namespace {
@@ -41,7 +44,8 @@ std::vector<Tensor> decompose_dropout(const DecomposeContext& c) {
   const auto& a = c.attributes<DropoutAttributes>();
   const Tensor& x = c.in(0);
   const auto threshold = static_cast<uint32_t>(std::min(std::ldexp(a.rate, 32), 4294967295.0));
-  const Shard shard{a.global_shape, {c.inputs.begin() + 3, c.inputs.end()}};
+  const Shard shard{a.global_shape.empty() ? x.shape() : a.global_shape,
+                    {c.inputs.begin() + 3, c.inputs.end()}};
   const Tensor bits = random_bits(x.shape(), c.in(1), c.in(2), DType::kU32, shard);
   return {select(compare(bits, threshold, Comparison::kGE), x * (1 / (1 - a.rate)), 0)};
 }
@@ -61,8 +65,13 @@ void batch_dropout(BatchContext& c) {
   if (std::find(c.batched.begin() + 1, c.batched.end(), true) != c.batched.end()) return;
   auto attributes = std::make_shared<DropoutAttributes>(c.attributes<DropoutAttributes>());
   std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
-  if (!attributes->global_shape.empty()) attributes->global_shape.insert(0, c.size);
-  if (inputs.size() > 3) inputs.insert(inputs.begin() + 3, full({}, 0, DType::kI64));
+  if (!attributes->global_shape.empty()) {
+    attributes->global_shape.insert(0, c.size);
+    if (inputs.size() > 3) inputs.insert(inputs.begin() + 3, full({}, 0, DType::kI64));
+  } else if (const Shard part = drawn_part(inputs[0].shape()); !part.global_shape.empty()) {
+    attributes->global_shape = part.global_shape;
+    inputs.insert(inputs.end(), part.offsets.begin(), part.offsets.end());
+  }
   c.outputs.push_back(emit(op_dropout, attributes, inputs));
 }
 
@@ -92,8 +101,9 @@ const OpDef op_dropout = {
     .sample = sample_dropout,
 };
 
-Tensor dropout(Operand x, double rate, Operand key, Operand step, const Shard& shard) {
+Tensor dropout(Operand x, double rate, Operand key, Operand step, const Shard& given) {
   CallScope scope(x.at());
+  const Shard shard = given.global_shape.empty() ? drawn_part(x.tensor().shape()) : given;
   auto attributes = std::make_shared<DropoutAttributes>();
   attributes->rate = rate;
   attributes->global_shape = shard.global_shape;

@@ -1,6 +1,7 @@
 #include "base/philox.h"
 #include "ops/elementwise.h"
 #include "ops/movement.h"
+#include "ops/rows_place.h"
 
 namespace espalier {
 namespace {
@@ -134,8 +135,9 @@ const OpDef op_random_bits = {
     .flops_per_output = 30,
 };
 
-Tensor random_bits(const Shape& shape, Operand key, Operand step, DType dtype, const Shard& shard) {
+Tensor random_bits(const Shape& shape, Operand key, Operand step, DType dtype, const Shard& given) {
   CallScope scope(key.at());
+  const Shard shard = given.global_shape.empty() ? drawn_part(shape) : given;
   auto attributes = std::make_shared<RandomBitsAttributes>();
   attributes->shape = shape;
   attributes->global_shape = shard.global_shape.empty() ? shape : shard.global_shape;

@@ -1,4 +1,4 @@
-#include "nn/batch_place.h"
+#include "eager/batch_place.h"
 
 #include <utility>
 
@@ -12,24 +12,11 @@ thread_local BatchPlaceScope* place_in_batch = nullptr;
 
 }  // namespace
 
-BatchPlaceScope::BatchPlaceScope(Tensor first, int64_t rows, int64_t whole, Others others)
-    : first_(std::move(first)),
-      rows_(rows),
-      whole_(whole),
+BatchPlaceScope::BatchPlaceScope(Tensor first, int64_t rows, int64_t whole, Others others, RowsOfDraws known)
+    : place_(std::move(first), rows, whole, std::move(known)),
       others_(others),
       before_(std::exchange(place_in_batch, this)) {}
 BatchPlaceScope::~BatchPlaceScope() { place_in_batch = before_; }
-
-Shard shard_in_batch(const Shape& shape) {
-  const BatchPlaceScope* const place = place_in_batch;
-  if (!place || shape.empty() || place->rows_ == 0 || shape[0] % place->rows_ != 0) return {};
-  const int64_t each = shape[0] / place->rows_;
-  Shard out{shape, {}};
-  out.global_shape[0] = place->whole_ * each;
-  out.offsets.push_back(place->first_ * each);
-  for (size_t i = 1; i < shape.size(); ++i) out.offsets.push_back(full({}, 0, DType::kI64));
-  return out;
-}
 
 bool is_part_of_batch() { return place_in_batch != nullptr; }
 

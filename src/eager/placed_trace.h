@@ -1,0 +1,32 @@
+// Traces of a function of a part of a batch, whose draws are told apart: those of rows, and wholes.
+#pragma once
+
+#include <functional>
+
+#include "eager/traced_graph.h"
+#include "ops/rows_place.h"
+
+namespace espalier {
+
+// What a RowsPlaceScope has seen while `program` was traced in it.
+struct PlacedTrace {
+  TracedGraph program;
+  std::vector<DrawnArray> draws;
+  RowsOfDraws taken;
+};
+
+// Which of the draws of one function are of rows. A size does not tell: a kernel may have as many rows as the
+// batch. So the function is traced for another number of rows, too, when it draws.
+class DrawsOfRows {
+ public:
+  // Traces for so many rows; `again`: it was traced before, so that it makes no variables.
+  using TraceRows = std::function<PlacedTrace(int64_t rows, bool again, const RowsOfDraws& known)>;
+  // Raises ValueError[random.rows], see rows_of_draws(), and where it can be traced for no other number.
+  TracedGraph trace(int64_t rows, bool again, const TraceRows& trace);
+
+ private:
+  bool are_known(const PlacedTrace& traced, int64_t rows) const;
+  RowsOfDraws known_;  // of the last trace
+};
+
+}  // namespace espalier

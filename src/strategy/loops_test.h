@@ -1,0 +1,55 @@
+// Loops of one's own in every place, against one device.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "espalier/devices.h"
+#include "espalier/espalier.h"
+#include "pjrt/plugin_test.h"
+#include "strategy/workers_test.h"
+
+namespace espalier {
+
+inline const bool kTwoDevices = pjrt::tests_have_cpu_devices(8);
+
+using Loop = std::function<std::vector<float>(const Strategy&)>;
+
+// What `loop` gives on one device, on pools, workers and, of parts that go round, devices of a plugin, each
+// within `bound` of the largest value of one device's. 0: the same numbers.
+inline void expect_as_on_one_device(const Loop& loop, double bound = 0, bool on_plugin = true) {
+  const std::vector<float> wanted = loop(strategy::OneDevice());
+  ASSERT_FALSE(wanted.empty());
+  float largest = 0;
+  for (const float value : wanted) largest = std::max(largest, std::fabs(value));
+  const auto expect = [&](const std::vector<float>& found, const std::string& where) {
+    ASSERT_EQ(found.size(), wanted.size()) << where;
+    for (size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_LE(std::fabs(found[i] - wanted[i]), bound * largest)
+          << where << ", number " << i << " of " << wanted.size() << ": " << found[i] << ", not " << wanted[i];
+  };
+  for (const int world : {2, 3}) {
+    expect(loop(strategy::Mirrored({.devices = world})), cat(world, " pools"));
+    std::mutex mutex;
+    on_each_worker(world, [&](const Strategy& strategy) {
+      const std::vector<float> found = loop(strategy);
+      const std::lock_guard lock(mutex);
+      expect(found, cat("worker ", strategy.worker(), " of ", world));
+    });
+  }
+  if (!on_plugin || !kTwoDevices || pjrt::test_plugin().empty()) return;
+  const DeviceScope device(pjrt::test_plugin());
+  expect(loop(strategy::Mirrored({.devices = 2})), "two devices of a plugin");
+}
+
+inline std::vector<float> numbers(const Tensor& tensor) {
+  return convert(reshape(tensor, {tensor.type().elements()}), DType::kF32).to_vector<float>();
+}
+
+}  // namespace espalier

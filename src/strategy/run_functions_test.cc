@@ -1,0 +1,191 @@
+// What functions of run() draw and observe is that of one device, wherever the rows are.
+#include "strategy/run_functions.h"
+
+#include "base/rule_of_test.h"
+#include "espalier/control.h"
+#include "espalier/transforms.h"
+#include "strategy/loops_test.h"
+
+namespace espalier {
+namespace {
+
+Dataset rows_of(const TensorList& tensors, int64_t batch) {
+  return Dataset::from_tensor_slices(tensors).batch(batch);
+}
+
+// All that `step` gives for x, row by row.
+Loop results_of(const Tensor& x, int64_t batch, std::function<Tensor(const Tensor&)> step) {
+  return [=](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    set_seed(5);
+    const auto traced = function(step, {.name = "step"});
+    DistributedDataset data = strategy.distribute(rows_of({x}, batch));
+    std::vector<float> out;
+    while (const auto part = data.next()) {
+      const std::vector<float> found = numbers(strategy.gather(strategy.run(traced, *part)[0]));
+      out.insert(out.end(), found.begin(), found.end());
+    }
+    return out;
+  };
+}
+
+TEST(RunFunctions, DropoutDropsWhatOneDeviceDrops) {
+  const auto dropped = [](const Tensor& x) {
+    const TrainingScope training(true);
+    return Dropout(0.5)(x);
+  };
+  // Two whole batches; the last one of a row, which one replica has.
+  expect_as_on_one_device(results_of(ones({16, 6}), 8, dropped));
+  expect_as_on_one_device(results_of(ones({15, 3}), 7, dropped), 0, false);
+}
+
+TEST(RunFunctions, EachWayToDrawFollowsTheRows) {
+  const std::vector<std::function<Tensor(const Tensor&)>> ways{
+      [](const Tensor& x) { return random_uniform(x.shape()); },
+      [](const Tensor& x) { return random_normal(x.shape()); },
+      [](const Tensor& x) { return default_generator().uniform(x.shape(), 2, 3); },
+      [](const Tensor& x) { return default_generator().normal(x.shape(), 1, 2); },
+      [](const Tensor& x) { return default_generator().truncated_normal(x.shape()); },
+      [](const Tensor& x) { return default_generator().integers(x.shape(), 0, 1000); },
+      [](const Tensor& x) { return default_generator().categorical(x, 5); },
+      [](const Tensor& x) { return random_normal(x.shape(), 7, 3); },
+      [](const Tensor& x) { return convert(shift_right_logical(random_bits({x.size(0)}, 7, 3), 8), DType::kF32); },
+      // Each row twice, as where steps of a sequence are laid out behind each other.
+      [](const Tensor& x) { return reshape(random_normal({x.size(0) * 2, 3}), {x.size(0), 6}); },
+      [](const Tensor& x) { return dropout(x, 0.25, 3, 4); }};
+  for (size_t way = 0; way < ways.size(); ++way) {
+    SCOPED_TRACE(way);
+    expect_as_on_one_device(results_of(ones({12, 4}), 6, ways[way]));
+  }
+}
+
+// As many rows as the batch, or as a replica's part of it, and no rows.
+TEST(RunFunctions, ASizeThatHappensToBeTheBatchIsNone) {
+  for (const int64_t size : {12, 6, 4}) {
+    SCOPED_TRACE(size);
+    expect_as_on_one_device(results_of(ones({12, 3}), 12, [size](const Tensor& x) {
+      const Tensor kernel = random_normal({size, 2});
+      return x * sum(kernel) + random_uniform(x.shape());
+    }));
+  }
+}
+
+TEST(RunFunctions, DrawsInScanAndCheckpoint) {
+  const auto drop = [](const Tensor& x) { return dropout(x, 0.5, default_generator().key(), default_generator().next_step()); };
+  expect_as_on_one_device(results_of(ones({12, 4}), 6, [drop](const Tensor& x) {
+    return scan([&](std::span<const Tensor> carry, std::span<const Tensor>) -> ScanResult {
+             return {{drop(carry[0]) + 1}, {}};
+           },
+                {x}, {}, {.length = 3})
+        .carry[0];
+  }));
+  expect_as_on_one_device(results_of(ones({12, 4}), 6, [drop](const Tensor& x) {
+    const Variable scale(full({4}, 2), {.name = "scale"});
+    GradientTape tape;
+    const Tensor y = checkpoint([&](const Tensor& in) { return drop(in * scale); })(x)[0];
+    return x + tape.gradient(reduce_sum(y, {0, 1}), {scale})[0] * 0 + y;
+  }));
+}
+
+// One for each row of a batch, in its order.
+TEST(RunFunctions, DrawsUnderVmap) {
+  expect_as_on_one_device(results_of(ones({12, 5}), 6, [](const Tensor& x) {
+    return vmap([](const Tensor& row) { return dropout(row, 0.5, 3, 4); })(x)[0];
+  }));
+}
+
+TEST(RunFunctions, WhatCannotBePlacedIsRefused) {
+  const auto rule = [](std::function<Tensor(const Tensor&)> step) {
+    return rule_of([&] { results_of(ones({8, 4}), 8, step)(strategy::Mirrored({.devices = 2})); });
+  };
+  EXPECT_EQ(rule([](const Tensor& x) { return x + transpose(random_normal({4, x.size(0)}), {1, 0}); }),
+            "random.rows");
+  EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x); }), "random.rows");
+  EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x, 1); }), "");
+}
+
+// The metric of all rows, in the function and behind it.
+TEST(RunFunctions, MetricsSeeAllRows) {
+  const Tensor labels = convert(random_integers({21, 1}, 1, 0, 0, 2), DType::kI32),
+               outputs = random_uniform({21, 1}, 2, 0);
+  for (const char* name : {"binary_accuracy", "auc", "mse", "r2_score", "precision"}) {
+    SCOPED_TRACE(name);
+    expect_as_on_one_device(
+        [&](const Strategy& strategy) {
+          const auto scope = strategy.scope();
+          Metric metric(name);
+          const auto step =
+              function([&](const Tensor& y, const Tensor& out) { metric.update(y, out); }, {.name = "step"});
+          DistributedDataset data = strategy.distribute(rows_of({labels, outputs}, 8));
+          std::vector<float> out;
+          while (const auto part = data.next()) {
+            strategy.run(step, *part);
+            out.push_back(static_cast<float>(metric.result()));
+          }
+          return out;
+        },
+        1e-6, false);
+  }
+}
+
+// Averages are those of all rows; statistics, too, where they are synchronized.
+TEST(RunFunctions, BatchNormalizationSeesAllRows) {
+  const Tensor x = random_normal({24, 3}, 1, 0);
+  expect_as_on_one_device(
+      [&](const Strategy& strategy) {
+        const auto scope = strategy.scope();
+        BatchNormalization layer({.synchronized = true});
+        layer(x);
+        const auto step = function(
+            [&](const Tensor& rows) {
+              const TrainingScope training(true);
+              return layer(rows);
+            },
+            {.name = "step"});
+        DistributedDataset data = strategy.distribute(rows_of({x}, 12));
+        std::vector<float> out;
+        while (const auto part = data.next()) {
+          for (const float value : numbers(strategy.gather(strategy.run(step, *part)[0]))) out.push_back(value);
+          for (const Variable& variable : layer.variables())
+            for (const float value : numbers(variable.read())) out.push_back(value);
+        }
+        return out;
+      },
+      2e-6);
+}
+
+// Two parts of a batch are two programs, and a constant of one of them would be taken for that of all rows.
+TEST(RunFunctions, ACountOfOwnRowsIsRefused) {
+  const auto count = [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    Variable seen(full({}, 0), {.name = "seen", .trainable = false});
+    const auto step = function(
+        [&](const Tensor& x) { seen.assign_add(full({}, static_cast<double>(x.size(0)))); }, {.name = "step"});
+    DistributedDataset data = strategy.distribute(rows_of({ones({20, 1})}, 8));
+    while (const auto part = data.next()) strategy.run(step, *part);
+    return seen.read().item<float>();
+  };
+  EXPECT_EQ(count(strategy::OneDevice()), 20);
+  EXPECT_EQ(rule_of([&] { count(strategy::Mirrored({.devices = 2})); }), "strategy.variable");
+  for (const std::string& error : errors_of_workers(2, count))
+    EXPECT_NE(error.find("strategy.variable"), std::string::npos) << error;
+}
+
+// Rows that nobody shared out stand behind those of the replicas before.
+TEST(RunFunctions, PartsOfAUsersOwnHaveTheirPlace) {
+  const auto drawn = [](const Strategy& strategy, const std::vector<int64_t>& sizes) {
+    const auto scope = strategy.scope();
+    set_seed(5);
+    const auto step = function([](const Tensor& x) { return random_uniform(x.shape()); }, {.name = "step"});
+    PerReplica parts;
+    for (int i = 0; i < strategy.replicas_here(); ++i)
+      parts.values.push_back(ones({sizes[static_cast<size_t>(strategy.first_replica() + i)], 2}));
+    return numbers(strategy.gather(strategy.run(step, {parts})[0]));
+  };
+  const std::vector<float> wanted = drawn(strategy::OneDevice(), {7});
+  EXPECT_EQ(drawn(strategy::Mirrored({.devices = 3}), {3, 0, 4}), wanted);
+  on_each_worker(3, [&](const Strategy& strategy) { EXPECT_EQ(drawn(strategy, {1, 4, 2}), wanted); });
+}
+
+}  // namespace
+}  // namespace espalier
