@@ -74,7 +74,7 @@ class Strategy {
   };
   [[nodiscard]] Scope scope() const { return Scope(replicas_); }
 
-  // Of all workers. Fixed when the strategy is made.
+  // Of all workers; logical shards, where there are some. Fixed when the strategy is made.
   int num_replicas_in_sync() const;
   // Those of this process: the number of the first, and how many. A PerReplica has a value for each.
   int first_replica() const;
@@ -127,10 +127,19 @@ namespace strategy {
 std::vector<Tensor> all_reduce(const std::vector<Tensor>& values, ReduceOp op = ReduceOp::kSum,
                                Location at = Location::here());
 
-// As without a strategy.
+// As without a strategy, but for logical shards.
+struct OneDeviceOptions {
+  // In so many parts a batch is cut, in models that are compiled under the strategy and say nothing else
+  // (ModelOptions::logical_shards), and in functions of run(), so that bits do not depend on how many devices
+  // or workers there are. They are the replicas of a loop: num_replicas_in_sync() is their number, distribute()
+  // and run() have a value for each, and what a function gives to all_reduce() is added up by one tree. Each
+  // worker runs some of them, part after part, all cores on each. 0: none. From 0 to 4096.
+  int logical_shards = 0;
+};
 class OneDevice : public Strategy {
  public:
-  OneDevice();
+  // Raises ValueError[strategy.logical_shards].
+  explicit OneDevice(OneDeviceOptions options = {}, Location at = Location::here());
 };
 
 struct MirroredOptions {
@@ -145,6 +154,8 @@ struct MirroredOptions {
   // variable, and fit raises RunError[strategy.audit], which names variable and device, where one differs. 0:
   // never.
   int64_t audit_steps = 100;
+  // See OneDeviceOptions.
+  int logical_shards = 0;
 };
 
 // Several devices of this process, each with its part of every batch. On this CPU a device is a pool of
@@ -154,7 +165,7 @@ struct MirroredOptions {
 // of one type for all.
 class Mirrored : public Strategy {
  public:
-  // Raises ValueError[strategy.devices] unless there are 0 to 256, [device.several] for devices of a plugin
+  // Raises ValueError[strategy.devices] unless there are 0 to 256, [strategy.logical_shards], [device.several] for devices of a plugin
   // that cannot train together, and what a DeviceScope raises.
   explicit Mirrored(MirroredOptions options = {}, Location at = Location::here());
 };
@@ -171,6 +182,8 @@ struct MultiWorkerOptions {
   // and the sum rounded so. For networks that are slower than what they save; each gradient then has 8 bits.
   // Workers still have equal bits, and others than on another number of them.
   std::string compress = "none";
+  // See OneDeviceOptions. Functions of run() want one for each worker, at least.
+  int logical_shards = 0;
 };
 
 // One process a worker, all of which run the same program: `espalier launch -n 4 -- program`. Each takes its

@@ -91,104 +91,13 @@ bool nobody_else_holds(const Tensor& tensor) {
 
 }  // namespace
 
-class PartsPlace::PartsProgram final : public Program {
+// The stages of a program for parts of one size.
+class PartsStages {
  public:
-  PartsProgram(const PartsPlace& place, const PlacedGraph& placed)
-      : place_(place), graph_(with_part(*placed.graph)), last_use_(graph_->value_count()) {
-    std::vector<bool> of_parts;
-    for (const GraphInput& input : graph_->inputs()) of_parts.push_back(input.kind == InputKind::kArgument);
-    of_parts_ = of_parts;
-    CutGraph cut =
-        cut_graph(*graph_, [](const Node& node) { return is_collective(*node.op); }, {.of_parts = of_parts});
-    const auto compiled = [&](const GraphPtr& graph, std::vector<Alias> pairs) {
-      const PlacedGraph one{graph, pairs};
-      return Compiled{place_.one_->compile({&one, 1}), std::move(pairs)};
-    };
-    for (size_t i = 0; i <= cut.cuts.size(); ++i) {
-      Step step;
-      const size_t end = i < cut.cuts.size() ? cut.behind[i] : cut.stages.size();
-      for (size_t k = i ? cut.behind[i - 1] : 0; k < end; ++k) {
-        GraphPiece& piece = cut.stages[k];
-        for (const ValueId input : piece.inputs) last_use_[input] = i;
-        if (piece.outputs.empty()) continue;
-        const bool last = k + 1 == cut.stages.size();
-        Stage stage{compiled(graph_of(*graph_, piece, cat(graph_->name(), "/", k)),
-                             last ? pairs_of(piece, placed.pairs) : std::vector<Alias>()),
-                    std::move(piece.inputs), std::move(piece.outputs)};
-        (piece.of_parts ? step.own : last ? step.last : step.shared).push_back(std::move(stage));
-      }
-      if (i < cut.cuts.size()) {
-        GraphPiece& piece = cut.cuts[i];
-        for (const ValueId input : piece.inputs) last_use_[input] = i;
-        const Node& node = graph_->node(piece.nodes[0]);
-        std::vector<Alias> pairs;
-        for (size_t k = 0; k < node.input_count; ++k) pairs.push_back({k, k});
-        step.sum = compiled(sum_of_two(*graph_, node), std::move(pairs));
-        step.gives.assign(graph_->inputs(node).begin(), graph_->inputs(node).end());
-        step.takes = std::move(piece.outputs);
-      }
-      steps_.push_back(std::move(step));
-    }
-    for (const GraphOutput& output : graph_->outputs()) last_use_[output.value] = steps_.size();
-  }
-
-  void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
-            const RunContext& context) const override {
-    const size_t takes = graph_->inputs().size() - 1, gives = graph_->outputs().size();
-    const ShardRange owned = place_.owned(place_.key.rank);
-    Run run{context, {}, std::vector<Values>(static_cast<size_t>(owned.count()))};
-    std::vector<ValueId> given;
-    for (size_t i = 0; i < takes; ++i) {
-      const ValueId value = graph_->inputs()[i].value;
-      for (size_t part = 0; part < run.own.size() && of_parts_[i]; ++part)
-        run.own[part][value] = *inputs[part * takes + i];
-      if (of_parts_[i]) continue;
-      run.shared[value] = *inputs[i];
-      if (donated[i]) given.push_back(value);
-    }
-    for (size_t part = 0; part < run.own.size(); ++part)
-      run.own[part][graph_->inputs().back().value] =
-          Tensor::scalar(static_cast<uint32_t>(owned.first) + static_cast<uint32_t>(part));
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      const Step& step = steps_[i];
-      for (const Stage& stage : step.shared) run.stage(stage, nullptr);
-      if (!step.takes.empty()) {
-        std::vector<Tensor> sums = meet(run, i, owned);
-        for (size_t k = 0; k < sums.size(); ++k) run.shared[step.takes[k]] = std::move(sums[k]);
-        continue;
-      }
-      for (Values& own : run.own)
-        for (const Stage& stage : step.own) run.stage(stage, &own);
-      // All others have come that may fail: from here on old values go.
-      for (const Stage& stage : step.last) run.stage(stage, nullptr, given);
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const GraphOutput& output = graph_->outputs()[i % gives];
-      // New values are the same in all parts.
-      if (output.kind == OutputKind::kUpdate && i >= gives) continue;
-      if (const auto shared = run.shared.find(output.value); shared != run.shared.end())
-        outputs[i] = shared->second;
-      else if (i / gives < run.own.size())
-        outputs[i] = run.own[i / gives].at(output.value);
-    }
-  }
-
- private:
   using Values = std::map<ValueId, Tensor>;
   struct Compiled {
     std::shared_ptr<const Program> program;
     std::vector<Alias> pairs;
-
-    std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, std::span<const char> donated,
-                                   size_t results, const RunContext& context) const {
-      std::vector<const Tensor*> views;
-      for (const Tensor& input : inputs) views.push_back(&input);
-      std::vector<Tensor> out(results);
-      run_within(*program, views, donated, out, context);
-      for (const Alias& pair : pairs)
-        if (!out[pair.output].defined()) out[pair.output] = inputs[pair.input];
-      return out;
-    }
   };
   struct Stage {
     Compiled program;
@@ -200,36 +109,59 @@ class PartsPlace::PartsProgram final : public Program {
     Compiled sum;
     std::vector<ValueId> gives, takes;
   };
-  struct Run {
-    const RunContext& context;
-    Values shared;
-    std::vector<Values> own;
 
-    const Tensor& value(ValueId id, const Values* part) const {
-      if (part)
-        if (const auto it = part->find(id); it != part->end()) return it->second;
-      return shared.at(id);
+  PartsStages(const PlacedGraph& placed, const Place& place)
+      : placed(placed.graph), graph(with_part(*placed.graph)), last_use(graph->value_count()) {
+    for (const GraphInput& input : graph->inputs()) of_parts.push_back(input.kind == InputKind::kArgument);
+    CutGraph cut =
+        cut_graph(*graph, [](const Node& node) { return is_collective(*node.op); }, {.of_parts = of_parts});
+    const auto compiled = [&](const GraphPtr& piece, std::vector<Alias> pairs) {
+      const PlacedGraph one{piece, pairs};
+      return Compiled{place.compile({&one, 1}), std::move(pairs)};
+    };
+    for (size_t i = 0; i <= cut.cuts.size(); ++i) {
+      Step step;
+      const size_t end = i < cut.cuts.size() ? cut.behind[i] : cut.stages.size();
+      for (size_t k = i ? cut.behind[i - 1] : 0; k < end; ++k) {
+        GraphPiece& piece = cut.stages[k];
+        for (const ValueId input : piece.inputs) last_use[input] = i;
+        if (piece.outputs.empty()) continue;
+        const bool last = k + 1 == cut.stages.size();
+        Stage stage{compiled(graph_of(*graph, piece, cat(graph->name(), "/", k)),
+                             last ? pairs_of(piece, placed.pairs) : std::vector<Alias>()),
+                    std::move(piece.inputs), std::move(piece.outputs)};
+        (piece.of_parts ? step.own : last ? step.last : step.shared).push_back(std::move(stage));
+      }
+      if (i < cut.cuts.size()) {
+        GraphPiece& piece = cut.cuts[i];
+        for (const ValueId input : piece.inputs) last_use[input] = i;
+        const Node& node = graph->node(piece.nodes[0]);
+        std::vector<Alias> pairs;
+        for (size_t k = 0; k < node.input_count; ++k) pairs.push_back({k, k});
+        step.sum = compiled(sum_of_two(*graph, node), std::move(pairs));
+        step.gives.assign(graph->inputs(node).begin(), graph->inputs(node).end());
+        step.takes = std::move(piece.outputs);
+      }
+      steps.push_back(std::move(step));
     }
-    void stage(const Stage& stage, Values* part, const std::vector<ValueId>& given = {}) {
-      std::vector<Tensor> inputs;
-      std::vector<char> donated(stage.inputs.size(), false);
-      for (const ValueId input : stage.inputs) inputs.push_back(value(input, part));
-      for (const Alias& pair : stage.program.pairs)
-        donated[pair.input] = std::ranges::count(given, stage.inputs[pair.input]) > 0;
-      std::vector<Tensor> results = stage.program(inputs, donated, stage.outputs.size(), context);
-      Values& to = part ? *part : shared;
-      for (size_t i = 0; i < results.size(); ++i) to[stage.outputs[i]] = std::move(results[i]);
-    }
-  };
+    for (const GraphOutput& output : graph->outputs()) last_use[output.value] = steps.size();
+  }
 
+  const GraphPtr placed;
+  const std::shared_ptr<const Graph> graph;
+  std::vector<bool> of_parts;    // by input
+  std::vector<size_t> last_use;  // by value: the step; behind all for what is given
+  std::vector<Step> steps;
+
+ private:
   // Of the last stage, by places of its own: variables whose old values nobody is given.
   std::vector<Alias> pairs_of(const GraphPiece& last, std::span<const Alias> pairs) const {
     const auto times = [&](ValueId value) {
-      return std::ranges::count(graph_->outputs(), value, &GraphOutput::value);
+      return std::ranges::count(graph->outputs(), value, &GraphOutput::value);
     };
     std::vector<Alias> out;
     for (const Alias& pair : pairs) {
-      const ValueId before = graph_->inputs()[pair.input].value, next = graph_->outputs()[pair.output].value;
+      const ValueId before = graph->inputs()[pair.input].value, next = graph->outputs()[pair.output].value;
       const auto input = std::ranges::find(last.inputs, before),
                  output = std::ranges::find(last.outputs, next);
       if (input == last.inputs.end() || output == last.outputs.end() || times(before) || times(next) > 1)
@@ -239,6 +171,110 @@ class PartsPlace::PartsProgram final : public Program {
     }
     return out;
   }
+};
+
+// Parts of a batch may have a row more than others: then they have stages of their own, and meet alike.
+class PartsPlace::PartsProgram final : public Program {
+ public:
+  PartsProgram(const PartsPlace& place, std::span<const PlacedGraph> parts) : place_(place) {
+    for (const PlacedGraph& part : parts) {
+      const auto known = std::ranges::find(sizes_, part.graph, &PartsStages::placed);
+      of_part_.push_back(static_cast<size_t>(known - sizes_.begin()));
+      if (known == sizes_.end()) sizes_.emplace_back(part, *place.one_);
+    }
+  }
+
+  void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
+            const RunContext& context) const override {
+    const size_t takes = sizes_[0].graph->inputs().size() - 1, gives = sizes_[0].graph->outputs().size();
+    const ShardRange owned = place_.owned(place_.key.rank);
+    Run run{context, std::vector<Values>(sizes_.size()),
+            std::vector<Values>(static_cast<size_t>(owned.count()))};
+    std::vector<ValueId> given;  // of the first size
+    for (size_t size = 0; size < sizes_.size(); ++size) {
+      const PartsStages& of = sizes_[size];
+      for (size_t i = 0; i < takes; ++i) {
+        const ValueId value = of.graph->inputs()[i].value;
+        for (size_t part = 0; part < run.own.size() && of.of_parts[i]; ++part)
+          if (of_part_[part] == size) run.own[part][value] = *inputs[part * takes + i];
+        if (of.of_parts[i]) continue;
+        run.shared[size][value] = *inputs[i];
+        if (donated[i] && size == 0) given.push_back(value);
+      }
+      for (size_t part = 0; part < run.own.size(); ++part)
+        if (of_part_[part] == size)
+          run.own[part][of.graph->inputs().back().value] =
+              Tensor::scalar(static_cast<uint32_t>(owned.first) + static_cast<uint32_t>(part));
+    }
+    for (size_t i = 0; i < sizes_[0].steps.size(); ++i) {
+      for (size_t size = 0; size < sizes_.size(); ++size)
+        for (const Stage& stage : sizes_[size].steps[i].shared) run.stage(stage, nullptr, run.shared[size]);
+      if (!sizes_[0].steps[i].takes.empty()) {
+        const std::vector<Tensor> sums = meet(run, i, owned);
+        for (size_t size = 0; size < sizes_.size(); ++size)
+          for (size_t k = 0; k < sums.size(); ++k)
+            run.shared[size][sizes_[size].steps[i].takes[k]] = sums[k];
+        continue;
+      }
+      for (size_t part = 0; part < run.own.size(); ++part)
+        for (const Stage& stage : sizes_[of_part_[part]].steps[i].own)
+          run.stage(stage, &run.own[part], run.shared[of_part_[part]]);
+      // All others have come that may fail: from here on old values go, once others have read them.
+      for (size_t size = sizes_.size(); size-- > 0;)
+        for (const Stage& stage : sizes_[size].steps[i].last)
+          run.stage(stage, nullptr, run.shared[size], size == 0 ? given : std::vector<ValueId>());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const size_t part = i / gives, size = of_part_[part];
+      const GraphOutput& output = sizes_[size].graph->outputs()[i % gives];
+      // New values are the same in all parts.
+      if (output.kind == OutputKind::kUpdate && i >= gives) continue;
+      if (const auto shared = run.shared[size].find(output.value); shared != run.shared[size].end())
+        outputs[i] = shared->second;
+      else if (part < run.own.size())
+        outputs[i] = run.own[part].at(output.value);
+    }
+  }
+
+ private:
+  using Values = PartsStages::Values;
+  using Stage = PartsStages::Stage;
+  using Step = PartsStages::Step;
+
+  static std::vector<Tensor> run_compiled(const PartsStages::Compiled& of, const std::vector<Tensor>& inputs,
+                                          std::span<const char> donated, size_t results,
+                                          const RunContext& context) {
+    std::vector<const Tensor*> views;
+    for (const Tensor& input : inputs) views.push_back(&input);
+    std::vector<Tensor> out(results);
+    run_within(*of.program, views, donated, out, context);
+    for (const Alias& pair : of.pairs)
+      if (!out[pair.output].defined()) out[pair.output] = inputs[pair.input];
+    return out;
+  }
+
+  struct Run {
+    const RunContext& context;
+    std::vector<Values> shared;  // of each size
+    std::vector<Values> own;     // of each part
+
+    static const Tensor& value(ValueId id, const Values* part, const Values& shared) {
+      if (part)
+        if (const auto it = part->find(id); it != part->end()) return it->second;
+      return shared.at(id);
+    }
+    void stage(const Stage& stage, Values* part, Values& shared, const std::vector<ValueId>& given = {}) {
+      std::vector<Tensor> inputs;
+      std::vector<char> donated(stage.inputs.size(), false);
+      for (const ValueId input : stage.inputs) inputs.push_back(value(input, part, shared));
+      for (const Alias& pair : stage.program.pairs)
+        donated[pair.input] = std::ranges::count(given, stage.inputs[pair.input]) > 0;
+      std::vector<Tensor> results =
+          run_compiled(stage.program, inputs, donated, stage.outputs.size(), context);
+      Values& to = part ? *part : shared;
+      for (size_t i = 0; i < results.size(); ++i) to[stage.outputs[i]] = std::move(results[i]);
+    }
+  };
 
   std::vector<Tensor> both(const Step& step, std::vector<Tensor> a, std::vector<Tensor> b,
                            const RunContext& context) const {
@@ -246,29 +282,33 @@ class PartsPlace::PartsProgram final : public Program {
     for (const Tensor& each : a) donated.push_back(nobody_else_holds(each));
     donated.resize(2 * a.size(), false);
     std::ranges::move(b, std::back_inserter(a));
-    return step.sum(a, donated, b.size(), context);
+    return run_compiled(step.sum, a, donated, b.size(), context);
   }
 
   // The stages of each part up to a collective, and what all give together. A part's values go as soon as
   // nobody needs them.
   std::vector<Tensor> meet(Run& run, size_t number, const ShardRange& owned) const {
-    const Step& step = steps_[number];
+    const Step& first = sizes_[0].steps[number];
     const auto part = [&](const ShardRange& range) -> std::optional<std::vector<Tensor>> {
       if (range.count() > 1) return std::nullopt;
-      Values& own = run.own[static_cast<size_t>(range.first - owned.first)];
-      for (const Stage& stage : step.own) run.stage(stage, &own);
+      const auto i = static_cast<size_t>(range.first - owned.first);
+      const PartsStages& of = sizes_[of_part_[i]];
+      const Step& step = of.steps[number];
+      Values& own = run.own[i];
+      for (const Stage& stage : step.own) run.stage(stage, &own, run.shared[of_part_[i]]);
       std::vector<Tensor> out;
-      for (const ValueId value : step.gives) out.push_back(run.value(value, &own));
-      std::erase_if(own, [&](const auto& each) { return last_use_[each.first] <= number; });
+      for (const ValueId value : step.gives)
+        out.push_back(Run::value(value, &own, run.shared[of_part_[i]]));
+      std::erase_if(own, [&](const auto& each) { return of.last_use[each.first] <= number; });
       return out;
     };
     const auto add = [&](std::vector<Tensor> a, std::vector<Tensor> b) {
-      return both(step, std::move(a), std::move(b), run.context);
+      return both(first, std::move(a), std::move(b), run.context);
     };
     FoundArrays found;
     for (const ShardRange& range : subtrees({0, place_.parts_}, owned))
       found.emplace_back(range, *sum_over<std::vector<Tensor>>(range, part, add));
-    if (place_.key.world > 1) found = gathered(found, step, run.context);
+    if (place_.key.world > 1) found = gathered(found, first, run.context);
     const auto known = [&](const ShardRange& range) -> std::optional<std::vector<Tensor>> {
       const auto it = std::ranges::find(found, range, &FoundArrays::value_type::first);
       return it == found.end() ? std::nullopt : std::optional(std::move(it->second));
@@ -279,7 +319,7 @@ class PartsPlace::PartsProgram final : public Program {
   // Those of all ranks.
   FoundArrays gathered(const FoundArrays& own, const Step& step, const RunContext& context) const {
     std::vector<TensorType> types;
-    for (const ValueId value : step.gives) types.push_back(graph_->type(value));
+    for (const ValueId value : step.gives) types.push_back(sizes_[0].graph->type(value));
     std::vector<std::vector<ShardRange>> of_ranks;
     for (int rank = 0; rank < place_.key.world; ++rank)
       of_ranks.push_back(subtrees({0, place_.parts_}, place_.owned(rank)));
@@ -291,10 +331,8 @@ class PartsPlace::PartsProgram final : public Program {
   }
 
   const PartsPlace& place_;
-  const std::shared_ptr<const Graph> graph_;
-  std::vector<bool> of_parts_;    // by input
-  std::vector<size_t> last_use_;  // by value: the step; behind all for what is given
-  std::vector<Step> steps_;
+  std::vector<PartsStages> sizes_;  // of each number of rows
+  std::vector<size_t> of_part_;     // which of them a part has
 };
 
 PartsPlace::PartsPlace(int parts, const RunContext& context)
@@ -305,9 +343,16 @@ PartsPlace::PartsPlace(int parts, const RunContext& context)
       one_(context) {}
 
 std::shared_ptr<Program> PartsPlace::make(std::span<const PlacedGraph> graphs) const {
-  require_equal_arguments(graphs, static_cast<size_t>(parts_));
-  require_equal_updates(*graphs[0].graph);
-  return std::make_shared<PartsProgram>(*this, graphs[0]);
+  std::vector<std::vector<std::string>> met;
+  for (const PlacedGraph& placed : graphs) met.push_back(collectives_of(*placed.graph));
+  std::vector<const std::vector<std::string>*> each;
+  for (const auto& of_part : met) each.push_back(&of_part);
+  require_equal_collectives(each);
+  for (const PlacedGraph& placed : graphs) {
+    require_equal_updates(*placed.graph);
+    if (placed.graph != graphs[0].graph) require_updates_of_any_rows(*graphs[0].graph, *placed.graph);
+  }
+  return std::make_shared<PartsProgram>(*this, graphs);
 }
 
 }  // namespace espalier

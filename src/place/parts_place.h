@@ -23,8 +23,8 @@ class PartsPlace final : public Place {
 
  private:
   class PartsProgram;
-  // Raises ShapeError[strategy.values] for parts of other types, ValueError[strategy.variable] for a new
-  // value of one part's, UnsupportedError[shards.collective] for collectives but all_reduce over all, and for
+  // Raises ValueError[strategy.collectives] for parts that would meet otherwise, [strategy.variable] for a new
+  // value of one part's, or that depends on how many rows it has, UnsupportedError[shards.collective] for collectives but all_reduce over all, and for
   // one in a region.
   std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const override;
   const int parts_;

@@ -111,14 +111,14 @@ Rewrite combine_replicas(const CombineOptions& options) {
   return {"strategy", run};
 }
 
-Rewrite combine_observations(int world) {
-  const auto run = [world](const TracedGraph& program, bool again) {
+Rewrite combine_observations(int parts, bool shards) {
+  const auto run = [parts, shards](const TracedGraph& program, bool again) {
     Rewritten out;
     out.program =
         trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
           Inlined step(program, in);
           step.assign_updates();
-          Header header(world);
+          Header header(parts, shards ? Header::By::kSum : Header::By::kGather);
           add_increments(header, program, step);
           header.exchange();
           take_increments(header, program, step);

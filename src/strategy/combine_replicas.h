@@ -26,7 +26,8 @@ bool is_loss_sum(std::string_view result);
 // all_gather before them, the header. So every replica has the same bits.
 Rewrite combine_replicas(const CombineOptions& options);
 
-// The same of what a program observes alone, in one all_gather behind all else.
-Rewrite combine_observations(int world);
+// The same of what a program observes alone, in one message behind all else: of all replicas, or of logical
+// shards.
+Rewrite combine_observations(int parts, bool shards);
 
 }  // namespace espalier

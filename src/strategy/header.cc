@@ -52,7 +52,13 @@ void Header::exchange() {
   }
   const NameScope scope("header");
   const Tensor own = words.size() == 1 ? words[0] : concatenate(words, 0);
-  all_ = reshape(all_gather({own}, 0, world_)[0], {world_, count});
+  if (by_ == By::kGather) {
+    all_ = reshape(all_gather({own}, 0, world_)[0], {world_, count});
+  } else {
+    const Tensor part = convert(replica_id(), DType::kI32);
+    const Tensor row = reshape(own, {1, count}), none = full({world_, count}, 0, DType::kI32);
+    all_ = all_reduce({dynamic_update_slice(none, row, {part, full({}, 0, DType::kI32)})})[0];
+  }
   if (summed) sums_ = reduce_sum(bitcast_convert(slice(all_, {0, 0}, {world_, summed}), DType::kF32), {0});
 }
 

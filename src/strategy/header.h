@@ -1,6 +1,7 @@
 // Many small values of a step in one message to all replicas.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace espalier {
 // Under a trace: values are added, exchanged by one all_gather of 32-bit words, and combined.
 class Header {
  public:
-  explicit Header(int world) : world_(world) {}
+  // kSum: where parts meet in sums alone, as logical shards do, each adds its words to the zeros of others.
+  enum class By : uint8_t { kGather, kSum };
+  explicit Header(int world, By by = By::kGather) : world_(world), by_(by) {}
   void add(const std::string& name, const Tensor& value, Combination combination);
   void exchange();
   // The sum over replicas. REQUIRES: added as kSum, and exchanged.
@@ -33,6 +36,7 @@ class Header {
   Tensor of(const Part& part, int rank) const;
 
   int world_;
+  By by_;
   std::vector<Part> parts_;
   Tensor all_;   // i32[world, words]
   Tensor sums_;  // f32[n], of those that are summed

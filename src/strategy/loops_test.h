@@ -21,6 +21,17 @@ inline const bool kTwoDevices = pjrt::tests_have_cpu_devices(8);
 
 using Loop = std::function<std::vector<float>(const Strategy&)>;
 
+// What `loop` gives on eight logical shards has the same bits wherever they run.
+inline void expect_equal_bits_by_shards(const Loop& loop) {
+  const std::vector<float> wanted = loop(strategy::OneDevice({.logical_shards = 8}));
+  ASSERT_FALSE(wanted.empty());
+  for (const int world : {2, 3}) {
+    EXPECT_EQ(loop(strategy::Mirrored({.devices = world, .logical_shards = 8})), wanted) << world << " pools";
+    on_each_worker(world, [&](const Strategy& strategy) { EXPECT_EQ(loop(strategy), wanted) << world; },
+                   {.logical_shards = 8});
+  }
+}
+
 // What `loop` gives on one device, on pools, workers and, of parts that go round, devices of a plugin, each
 // within `bound` of the largest value of one device's. 0: the same numbers.
 inline void expect_as_on_one_device(const Loop& loop, double bound = 0, bool on_plugin = true) {

@@ -18,10 +18,16 @@ thread_local std::shared_ptr<Replicas> innermost_replicas;
 
 }  // namespace
 
-Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps)
+Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps,
+                   int logical_shards)
     : several_(places.at(0).device),
       combine_(options),
-      membership_(workers ? places[0].communicator : nullptr, places[0].worker) {
+      membership_(workers ? places[0].communicator : nullptr, places[0].worker),
+      logical_shards_(logical_shards) {
+  constexpr int kMostShards = 4096;
+  if (logical_shards < 0 || logical_shards > kMostShards)
+    throw ValueError("strategy.logical_shards",
+                     cat("there are 0 to ", kMostShards, " logical shards, got ", logical_shards));
   const RunContext& current = RunContext::current();
   Device *const devices = several_.get(), *const device = devices ? devices : current.device;
   if (!devices && device && device->replicas() > 1 && places[0].communicator)
@@ -67,8 +73,37 @@ Replicas::Replicas(std::vector<Seat> places, bool workers, CombineOptions option
   if (devices && mesh_.many()) audit = audit_of_devices(place(), first, mesh_);
   if (!devices && mesh_.workers > 1) audit = audit_of_workers(hosts_);
   if (audit) audits_ = Audits(std::move(audit), audit_steps, hosts_, membership_);
-  if (mesh_.many()) functions_ = std::make_unique<RunFunctions>(mesh_.world);
+  if (logical_shards_ > 0)
+    cut_in_shards();
+  else if (mesh_.many())
+    functions_ = std::make_unique<RunFunctions>(mesh_.world, RunFunctions::Parts::kReplicas);
   if (hosts_.world() > 1) calls_ = std::make_unique<RunCalls>(hosts_, audits_, membership_);
+}
+
+void Replicas::cut_in_shards() {
+  if (pools_) all_cores_ = std::make_unique<RunContext>(RunContextOptions{.shares = &RunContext::current()});
+  const RunContext& context = pools_ ? *all_cores_ : *contexts_[0];
+  parts_place_ = std::make_unique<PartsPlace>(logical_shards_, context);
+  const ShardRange owned = parts_place_->owned(context.rank);
+  parts_ = mesh_;
+  parts_.world = logical_shards_;
+  parts_.first = owned.first;
+  parts_.count = owned.count();
+  parts_.names = {};
+  functions_ = std::make_unique<RunFunctions>(logical_shards_, RunFunctions::Parts::kShards);
+}
+
+void Replicas::require_loops() const {
+  if (logical_shards_ == 0) return;
+  if (several_ && mesh_.many())
+    throw UnsupportedError("strategy.logical_shards",
+                           "a loop of one's own runs logical shards on one device, and here are several",
+                           "a worker for each device, or leave out logical_shards");
+  if (logical_shards_ < mesh_.workers)
+    throw ValueError("strategy.logical_shards",
+                     cat("in a loop of one's own each worker has a logical shard, and there are ",
+                         logical_shards_, " of them for ", mesh_.workers, " workers"),
+                     "more logical shards");
 }
 
 std::shared_ptr<const Rewrite> Replicas::rewrite() const {
@@ -126,7 +161,7 @@ const RunContext& Replicas::tracing() const { return pools_ ? RunContext::curren
 
 std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& program,
                                                     std::span<const std::vector<Tensor>> arguments) const {
-  return run_on_each(program, arguments, {});
+  return run_on_each(program, arguments, place(), tracing(), {});
 }
 
 std::vector<int64_t> Replicas::first_rows(std::span<const std::vector<Tensor>> arguments,
@@ -149,6 +184,7 @@ std::vector<int64_t> Replicas::first_rows(std::span<const std::vector<Tensor>> a
 std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& function,
                                                     std::span<const std::vector<Tensor>> arguments,
                                                     const RunRows& rows) const {
+  require_loops();
   // For those who wait for it.
   std::optional<RankStage> stage;
   if (calls_) stage.emplace(host_->communicator).now(Stage::kStep, calls_->number() + 1);
@@ -162,10 +198,13 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
     arguments = with_place;
   }
   if (!calls_ && membership_.asked_to_go()) membership_.agree_to_go();
+  const bool shards = parts_place_ != nullptr;
+  const RunContext& tracing = shards && pools_ ? *all_cores_ : this->tracing();
   std::vector<std::vector<Tensor>> out =
-      run_on_each(placed ? *placed : function, arguments, [this](const TracedCall& call) {
-        if (calls_) calls_->begin(call);
-      });
+      run_on_each(placed ? *placed : function, arguments, shards ? *parts_place_ : place(), tracing,
+                  [this](const TracedCall& call) {
+                    if (calls_) calls_->begin(call);
+                  });
   if (calls_) calls_->end();
   return out;
 }
@@ -181,10 +220,11 @@ bool Replicas::told_to_go() const {
 
 std::vector<std::vector<Tensor>> Replicas::run_on_each(const TracedFunction& program,
                                                        std::span<const std::vector<Tensor>> arguments,
+                                                       const Place& place, const RunContext& tracing,
                                                        const BeforeCall& before) const {
-  std::vector<std::vector<Tensor>> out = program.call_each(arguments, place(), tracing(), before);
+  std::vector<std::vector<Tensor>> out = program.call_each(arguments, place, tracing, before);
   for (size_t i = 0; i < out.size(); ++i)
-    for (Tensor& result : out[i]) result = place().value_of(result, i);
+    for (Tensor& result : out[i]) result = place.value_of(result, i);
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "espalier/function.h"
 #include "espalier/strategy.h"
+#include "place/parts_place.h"
 #include "place/place_of.h"
 #include "place/pools_place.h"
 #include "strategy/audit.h"
@@ -41,11 +42,14 @@ class Replicas {
     std::shared_ptr<Device> device = {};
   };
   // Those of one device of a plugin, or of several.
-  Replicas(std::shared_ptr<Device> device, CombineOptions options, int64_t audit_steps)
-      : Replicas({Seat{.device = std::move(device)}}, false, options, audit_steps) {}
+  Replicas(std::shared_ptr<Device> device, CombineOptions options, int64_t audit_steps,
+           int logical_shards = 0)
+      : Replicas({Seat{.device = std::move(device)}}, false, options, audit_steps, logical_shards) {}
   // Replicas of this process, which have neighbouring ranks: a place each, or those of the one device.
   // `workers`: whether other processes have others.
-  Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps = 0);
+  // `logical_shards`: see OneDeviceOptions.
+  Replicas(std::vector<Seat> places, bool workers, CombineOptions options, int64_t audit_steps = 0,
+           int logical_shards = 0);
 
   // Compares once more what functions of run() have assigned: see RunCalls.
   ~Replicas();
@@ -53,6 +57,13 @@ class Replicas {
   Replicas& operator=(const Replicas&) = delete;
 
   const Mesh& mesh() const { return mesh_; }
+  // Of a loop of one's own: logical shards, if there are some, in the place of replicas.
+  const Mesh& parts() const { return logical_shards_ > 0 ? parts_ : mesh_; }
+  // Raises ValueError[strategy.logical_shards] for fewer of them than workers, UnsupportedError for those of
+  // several devices.
+  void require_loops() const;
+  DataShares shares_of_parts() const { return {parts(), hosts_}; }
+  int logical_shards() const { return logical_shards_; }
   // Of workers, which all have one; alone where there is one worker.
   const HostCollectives& hosts() const { return hosts_; }
   const DataShares& shares() const { return shares_; }
@@ -108,7 +119,9 @@ class Replicas {
 
   std::vector<std::vector<Tensor>> run_on_each(const TracedFunction& program,
                                                std::span<const std::vector<Tensor>> arguments,
+                                               const Place& place, const RunContext& tracing,
                                                const BeforeCall& before) const;
+  void cut_in_shards();
   // Where the rows of each replica here stand in the batch.
   std::vector<int64_t> first_rows(std::span<const std::vector<Tensor>> arguments, const RunRows& rows) const;
   const Place& place() const { return pools_ ? *pools_ : **one_; }
@@ -128,6 +141,11 @@ class Replicas {
   Audits audits_;
   std::unique_ptr<RunCalls> calls_;          // null: of one worker
   std::unique_ptr<RunFunctions> functions_;  // null: one replica has the whole batch
+  // Of functions of run() on logical shards.
+  const int logical_shards_;
+  Mesh parts_;
+  std::unique_ptr<RunContext> all_cores_;  // of pools, which do not run then
+  std::unique_ptr<PartsPlace> parts_place_;
   mutable std::once_flag listens_;
   mutable std::unique_ptr<GoSignals> signals_;
 };

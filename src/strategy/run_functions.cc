@@ -15,12 +15,13 @@ namespace {
 // A function and how it is traced on a part of a batch.
 class PlacedFunction {
  public:
-  PlacedFunction(const TracedFunction& function, std::vector<bool> of_batch, int parts)
+  PlacedFunction(const TracedFunction& function, std::vector<bool> of_batch, int parts, bool shards)
       : body_(function.body()),
         options_(function.options()),
         of_batch_(std::move(of_batch)),
         parts_(parts),
-        observing_({std::make_shared<const Rewrite>(combine_observations(parts)),
+        others_(shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas),
+        observing_({std::make_shared<const Rewrite>(combine_observations(parts, shards)),
                     std::make_shared<const Rewrite>(fold_observations())}) {
     observing_.insert(observing_.end(), options_.rewrites.begin(), options_.rewrites.end());
   }
@@ -71,7 +72,7 @@ class PlacedFunction {
     std::vector<TracedObservation> observations;
     out.program = trace_graph(options_.name, again, arguments, [&](std::span<const Tensor> in) {
       const ObservationScope scope;
-      const BatchPlaceScope place(in.back(), rows, rows * parts_, BatchPlaceScope::Others::kReplicas, known);
+      const BatchPlaceScope place(in.back(), rows, rows * parts_, others_, known);
       NamedTensors results;
       for (Tensor& result : body_(in.first(in.size() - 1)))
         results.push_back({cat("result", results.size()), std::move(result)});
@@ -105,6 +106,7 @@ class PlacedFunction {
   const FunctionOptions options_;
   const std::vector<bool> of_batch_;
   const int parts_;
+  const BatchPlaceScope::Others others_;
   Rewrites observing_;
   DrawsOfRows draws_;
 };
@@ -121,7 +123,7 @@ std::optional<TracedFunction> RunFunctions::of(const TracedFunction& function,
   };
   if (const auto found = std::ranges::find_if(known_, is); found != known_.end()) return found->placed;
   std::erase_if(known_, [](const Known& known) { return known.function.expired(); });
-  const auto placed = std::make_shared<PlacedFunction>(function, of_batch, parts_);
+  const auto placed = std::make_shared<PlacedFunction>(function, of_batch, parts_, kind_ == Parts::kShards);
   FunctionOptions options = function.options();
   std::vector<std::shared_ptr<const Rewrite>> none;
   options.rewrites.swap(none);

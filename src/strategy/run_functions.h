@@ -15,8 +15,9 @@ namespace espalier {
 
 class RunFunctions {
  public:
+  enum class Parts : uint8_t { kReplicas, kShards };
   // Each call is one of `parts`.
-  explicit RunFunctions(int parts) : parts_(parts) {}
+  RunFunctions(int parts, Parts kind) : parts_(parts), kind_(kind) {}
 
   // Takes the arguments of `function`, and behind them where the first of the rows stands in the batch,
   // i64[]. of_batch[i]: the first axis of argument i is of rows. A function whose program its owner traces
@@ -30,6 +31,7 @@ class RunFunctions {
     TracedFunction placed;
   };
   const int parts_;
+  const Parts kind_;
   std::mutex mutex_;
   std::vector<Known> known_;
 };

@@ -27,8 +27,11 @@ std::shared_ptr<Device> devices_of_plugin(const MirroredOptions& options) {
 
 }  // namespace
 
-OneDevice::OneDevice()
-    : Strategy(std::make_shared<Replicas>(std::vector<Replicas::Seat>(1), false, CombineOptions{})) {}
+OneDevice::OneDevice(OneDeviceOptions options, Location at) : Strategy(nullptr) {
+  const CallScope scope(at);
+  replicas_ = std::make_shared<Replicas>(std::vector<Replicas::Seat>(1), false, CombineOptions{}, 0,
+                                         options.logical_shards);
+}
 
 Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
   const CallScope scope(at);
@@ -38,7 +41,7 @@ Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
                      cat("there are 1 to ", kMost, " devices, or 0 for the cores, got ", options.devices));
   const CombineOptions combine{.first_bucket = options.first_bucket, .bucket = options.bucket};
   if (const std::shared_ptr<Device> several = devices_of_plugin(options)) {
-    replicas_ = std::make_shared<Replicas>(several, combine, options.audit_steps);
+    replicas_ = std::make_shared<Replicas>(several, combine, options.audit_steps, options.logical_shards);
     return;
   }
   const int devices = options.devices ? options.devices : threads();
@@ -46,7 +49,7 @@ Mirrored::Mirrored(MirroredOptions options, Location at) : Strategy(nullptr) {
   const auto ranks = local_communicators(devices);
   for (size_t i = 0; i < places.size(); ++i)
     places[i] = {devices > 1 ? ranks[i] : nullptr, std::max(threads() / devices, 1)};
-  replicas_ = std::make_shared<Replicas>(std::move(places), false, combine);
+  replicas_ = std::make_shared<Replicas>(std::move(places), false, combine, 0, options.logical_shards);
 }
 
 MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at) : Strategy(nullptr) {
@@ -71,7 +74,8 @@ MultiWorkerMirrored::MultiWorkerMirrored(MultiWorkerOptions options, Location at
     const bool said = std::getenv("ESPALIER_THREADS") || threads() != default_threads();
     places[0].threads = said ? threads() : worker->default_threads();
   }
-  replicas_ = std::make_shared<Replicas>(std::move(places), true, combine, options.audit_steps);
+  replicas_ = std::make_shared<Replicas>(std::move(places), true, combine, options.audit_steps,
+                                         options.logical_shards);
 }
 
 }  // namespace espalier::strategy

@@ -13,6 +13,7 @@
 #include "ir/sink.h"
 #include "launch/control_end.h"
 #include "ops/collective.h"
+#include "place/shard_tree.h"
 #include "strategy/replicas.h"
 #include "strategy/rows.h"
 
@@ -20,9 +21,11 @@ namespace espalier {
 namespace {
 
 void require_values(const Replicas& replicas, const PerReplica& values) {
-  if (std::cmp_equal(values.values.size(), replicas.mesh().count)) return;
+  const int count = replicas.parts().count;
+  if (std::cmp_equal(values.values.size(), count)) return;
   throw ValueError("strategy.values",
-                   cat("there are ", replicas.mesh().count, " replicas in this process, and ",
+                   cat("there are ", count,
+                       replicas.logical_shards() > 0 ? " logical shards" : " replicas", " in this process, and ",
                        values.values.size(), " values"));
 }
 
@@ -59,6 +62,20 @@ double add_up_workers(const HostCollectives& hosts, std::vector<std::string>& ty
   return out;
 }
 
+// By one tree, whoever has them.
+Tensor sum_of_shards(const HostCollectives& hosts, const std::vector<Tensor>& own, int shards) {
+  std::vector<Tensor> rows;
+  Shape row = own[0].shape();
+  row.insert(0, 1);
+  for (const Tensor& each : own) rows.push_back(reshape(each, row));
+  const Tensor all = concatenate(hosts.tensors({concatenate(rows, 0)}), 0);
+  const auto leaf = [&](const ShardRange& range) -> std::optional<Tensor> {
+    if (range.count() > 1) return std::nullopt;
+    return reshape(rows_between({&all, 1}, range.first, range.last)[0], own[0].shape());
+  };
+  return *sum_over<Tensor>({0, shards}, leaf, [](const Tensor& a, const Tensor& b) { return a + b; });
+}
+
 // What sums and means are made in, and rounded once: in 16 bits a sum overflows where its mean does not.
 Tensor widened(const Tensor& value) {
   return is_float(value.dtype()) && size_of(value.dtype()) == 2 ? convert(value, DType::kF32) : value;
@@ -72,9 +89,9 @@ Strategy::Scope::Scope(std::shared_ptr<Replicas> replicas)
 }
 Strategy::Scope::~Scope() { exchange_current_replicas(std::move(before_)); }
 
-int Strategy::num_replicas_in_sync() const { return replicas_->mesh().world; }
-int Strategy::first_replica() const { return replicas_->mesh().first; }
-int Strategy::replicas_here() const { return replicas_->mesh().count; }
+int Strategy::num_replicas_in_sync() const { return replicas_->parts().world; }
+int Strategy::first_replica() const { return replicas_->parts().first; }
+int Strategy::replicas_here() const { return replicas_->parts().count; }
 int Strategy::worker() const { return replicas_->mesh().worker; }
 int Strategy::workers() const { return replicas_->mesh().workers; }
 
@@ -85,7 +102,7 @@ bool Strategy::told_to_go() const { return replicas_->told_to_go(); }
 std::vector<PerReplica> Strategy::run(const TracedFunction& function,
                                       const std::vector<PerReplica>& arguments, Location at) const {
   const CallScope scope(at);
-  std::vector<std::vector<Tensor>> each(static_cast<size_t>(replicas_->mesh().count));
+  std::vector<std::vector<Tensor>> each(static_cast<size_t>(replicas_->parts().count));
   for (const PerReplica& argument : arguments) {
     require_values(*replicas_, argument);
     for (size_t i = 0; i < each.size(); ++i) each[i].push_back(argument.values[i]);
@@ -106,6 +123,9 @@ std::vector<PerReplica> Strategy::run(const TracedFunction& function,
 Tensor Strategy::gather(const PerReplica& values, int64_t axis, Location at) const {
   const CallScope scope(at);
   require_values(*replicas_, values);
+  // Workers may have another number of logical shards.
+  if (replicas_->logical_shards() > 0)
+    return concatenate(replicas_->hosts().tensors({concatenate(values.values, axis)}), axis);
   return concatenate(replicas_->hosts().tensors(values.values), axis);
 }
 
@@ -116,6 +136,7 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
   if (op == ReduceOp::kMean && !values.values.empty()) require_mean(values.values[0].dtype());
   double count = 0;
   Tensor sum;
+  std::vector<Tensor> parts;       // of logical shards
   std::vector<std::string> types;  // of what is added up, or what is wrong
   for (const Tensor& value : values.values) {
     TensorType type = value.type();
@@ -132,7 +153,11 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
     }
     count += axis ? static_cast<double>(value.size(static_cast<size_t>(along))) : 1;
     types.push_back(to_string(type));
-    if (types.back() == types[0]) sum = sum.defined() ? sum + own : own;
+    if (types.back() != types[0]) continue;
+    if (replicas_->logical_shards() > 0)
+      parts.push_back(own);
+    else
+      sum = sum.defined() ? sum + own : own;
   }
   const HostCollectives& hosts = replicas_->hosts();
   if (hosts.world() > 1) count = add_up_workers(hosts, types, count);
@@ -142,7 +167,10 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
       throw ShapeError("strategy.values", cat("replicas have values of two types: ", types[0], " and ", type),
                        axis ? "" : "reduce along an axis, or gather");
   }
-  if (hosts.world() > 1) sum = hosts.sum(sum);
+  if (replicas_->logical_shards() > 0)
+    sum = sum_of_shards(hosts, parts, replicas_->logical_shards());
+  else if (hosts.world() > 1)
+    sum = hosts.sum(sum);
   return convert(op == ReduceOp::kSum ? sum : sum / std::max(count, 1.0), values.values[0].dtype());
 }
 
@@ -150,7 +178,9 @@ DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {
 
 DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
     : iterator_(dataset, 0), replicas_(std::move(replicas)) {
-  if (replicas_->mesh().workers == 1) return;
+  replicas_->require_loops();
+  const int64_t parts_of_batch = replicas_->logical_shards();
+  if (replicas_->mesh().workers == 1 && parts_of_batch == 0) return;
   const HostCollectives& hosts = replicas_->hosts();
   const std::vector<std::string> texts = hosts.texts("dataset", to_string(dataset));
   for (size_t rank = 1; rank < texts.size(); ++rank)
@@ -163,7 +193,13 @@ DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas
   const uint64_t seed = hosts.of_each("seed", state.seed)[0];
   if (seed != state.seed) iterator_.restore({seed, state.iteration, 0});
   std::optional<ShardedBatches> parts = DatasetNode::of(dataset)->sharded_batches();
-  if (!parts || parts->batch == 0 || parts->source->format().shards == 1) return;
+  const int64_t shards = parts ? parts->source->format().shards : 1;
+  if (!parts || parts->batch == 0 || shards == 1) return;
+  if (parts_of_batch > 0 && parts_of_batch != shards)
+    throw ValueError("strategy.shards",
+                     cat("the strategy has ", parts_of_batch, " logical shards, and the source of the dataset ",
+                         shards, " shards"),
+                     "as many shards as logical shards");
   shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
                                             replicas_->shares().readers());
 }
@@ -200,8 +236,20 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
   if (shared_) {
     std::optional<SharedBatches::Part> part = shared_->next();
     if (!part) return std::nullopt;
-    const int64_t first = replicas_->shares().rows_before(part->of_shards);
-    for (Tensor& rows : part->rows) out.push_back({.values = {std::move(rows)}, .first_row = first});
+    const int64_t first = replicas_->shares_of_parts().rows_before(part->of_shards);
+    for (Tensor& rows : part->rows) {
+      PerReplica& parts = out.emplace_back(PerReplica{.values = {}, .first_row = first});
+      if (replicas_->logical_shards() == 0) {
+        parts.values.push_back(std::move(rows));
+        continue;
+      }
+      int64_t next = 0;
+      for (int i = 0; i < replicas_->parts().count; ++i) {
+        const int64_t begin = next;
+        next += part->of_shards[static_cast<size_t>(replicas_->parts().first + i)];
+        parts.values.push_back(rows_between({&rows, 1}, begin, next)[0]);
+      }
+    }
     return out;
   }
   const std::optional<Tensors> element = next_element();
@@ -212,8 +260,9 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
                        "a dataset's elements are batches: .batch(32)");
     PerReplica& parts = out.emplace_back();
     const int64_t count = rows.size(0);
-    for (int i = 0; i < replicas_->mesh().count; ++i) {
-      const auto [first, last] = replicas_->shares().rows_of(count, replicas_->mesh().first + i);
+    const DataShares shares = replicas_->shares_of_parts();
+    for (int i = 0; i < replicas_->parts().count; ++i) {
+      const auto [first, last] = shares.rows_of(count, replicas_->parts().first + i);
       if (i == 0) parts.first_row = first;
       parts.values.push_back(rows_between({&rows, 1}, first, last)[0]);
     }

@@ -22,7 +22,8 @@ namespace espalier {
 // and without it by the error itself. `device_of` gives each rank's device; without it they are on the CPU.
 inline std::vector<std::string> errors_of_workers(
     int world, const std::function<void(const Strategy&)>& program, const std::string& told = "",
-    const std::function<std::shared_ptr<Device>(int)>& device_of = {}) {
+    const std::function<std::shared_ptr<Device>(int)>& device_of = {},
+    const strategy::MultiWorkerOptions& options = {}) {
   const auto ranks = local_communicators(world);
   std::vector<std::string> out(static_cast<size_t>(world));
   std::vector<std::jthread> threads;
@@ -32,7 +33,7 @@ inline std::vector<std::string> errors_of_workers(
       const RunContext context({.threads = 1, .device = device.get(), .communicator = ranks[i].get()});
       const RunScope scope(context);
       try {
-        program(strategy::MultiWorkerMirrored());
+        program(strategy::MultiWorkerMirrored(options));
       } catch (const std::exception& error) {
         out[i] = error.what();
         ranks[i]->abort(told.empty() ? out[i] : told);
@@ -43,8 +44,9 @@ inline std::vector<std::string> errors_of_workers(
   return out;
 }
 // None raises.
-inline void on_each_worker(int world, const std::function<void(const Strategy&)>& program) {
-  for (const std::string& error : errors_of_workers(world, program)) EXPECT_EQ(error, "");
+inline void on_each_worker(int world, const std::function<void(const Strategy&)>& program,
+                           const strategy::MultiWorkerOptions& options = {}) {
+  for (const std::string& error : errors_of_workers(world, program, "", {}, options)) EXPECT_EQ(error, "");
 }
 
 }  // namespace espalier

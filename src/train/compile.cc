@@ -293,6 +293,8 @@ void Model::compile(ModelOptions options, Location at) {
   auto next = std::make_shared<Training>(std::move(options), output_names());
   Training& training = *next;
   training.replicas = current_replicas();
+  if (training.replicas && training.options.logical_shards == 0)
+    training.options.logical_shards = training.replicas->logical_shards();
   if (training.placed() && training.options.run_eagerly)
     throw ValueError("strategy.eager", "a model that runs eagerly trains on one device, in one piece",
                      "compile without run_eagerly");
