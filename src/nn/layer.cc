@@ -13,7 +13,7 @@
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
 #include "nn/layer_observer.h"
-#include "nn/row_weight.h"
+#include "eager/row_weight.h"
 #include "nn/seed.h"
 
 namespace espalier {

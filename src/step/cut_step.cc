@@ -6,7 +6,7 @@
 #include "espalier/array.h"
 #include "espalier/source.h"
 #include "ir/sink.h"
-#include "nn/row_weight.h"
+#include "eager/row_weight.h"
 #include "place/packed_arrays.h"
 #include "step/counted_rows.h"
 #include "step/wide_gradients.h"

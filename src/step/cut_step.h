@@ -9,7 +9,7 @@
 
 #include "eager/traced_graph.h"
 #include "espalier/function.h"
-#include "nn/row_weight.h"
+#include "eager/row_weight.h"
 #include "place/shard_tree.h"
 #include "step/step_program.h"
 

@@ -5,7 +5,7 @@
 #include "eager/generator.h"
 #include "espalier/tape.h"
 #include "nn/build_transaction.h"
-#include "nn/row_weight.h"
+#include "eager/row_weight.h"
 #include "optim/rule.h"
 #include "place/shares.h"
 #include "train/output_makers.h"

@@ -9,7 +9,7 @@
 #include "espalier/array.h"
 #include "espalier/espalier.h"
 #include "ir/sink.h"
-#include "nn/row_weight.h"
+#include "eager/row_weight.h"
 #include "runtime/executable.h"
 
 namespace espalier {

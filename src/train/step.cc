@@ -8,7 +8,7 @@
 #include "espalier/saved_model.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
-#include "nn/row_weight.h"
+#include "eager/row_weight.h"
 #include "place/place_of.h"
 #include "step/assignments.h"
 #include "step/counted_rows.h"

@@ -1,4 +1,4 @@
-#include "nn/row_weight.h"
+#include "eager/row_weight.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // Which rows of a batch count, for layers whose rows interact, as under batch statistics.
 #pragma once
 
-#include "espalier/layers.h"
+#include "espalier/tensor.h"
 
 namespace espalier {
 
