@@ -48,7 +48,8 @@ struct Loss {
   // per_example, held against what it promises; raises as said there, and ValueError[loss.labels] for class
   // labels outside of the outputs' last axis, as far as they have values: a traced call gives NaN for them.
   Tensor of_rows(const Tensor& labels, const Tensor& outputs, Location at = Location::here()) const;
-  // Of these rows, each of weight 1 where `row_weight`, f32[batch], is not given. A row of weight 0 is not
+  // Of these rows, each of weight 1 where `row_weight`, f32[batch], is not given; in a function of
+  // Strategy::run() by strategy::row_weight(). A row of weight 0 is not
   // there: nothing that its label or output holds reaches sums or gradients. Raises what of_rows and
   // LossSums::of do.
   LossSums sums(const Tensor& labels, const Tensor& outputs, const Tensor& row_weight = {},

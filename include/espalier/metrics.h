@@ -27,7 +27,8 @@ class Metric {
 
   // What logs call it.
   const std::string& name() const;
-  // Adds rows. `weights` f32[batch] say what each row counts, 1 by default; a row of weight 0 is not there,
+  // Adds rows. `weights` f32[batch] say what each row counts, by default 1, or strategy::row_weight() in a
+  // function of Strategy::run(); a row of weight 0 is not there,
   // whatever it holds. Raises ShapeError or DTypeError,
   // [<metric>.labels], [<metric>.outputs], for labels and outputs that do not fit,
   // ShapeError[metric.weights], DTypeError[metric.weights].

@@ -127,13 +127,21 @@ namespace strategy {
 std::vector<Tensor> all_reduce(const std::vector<Tensor>& values, ReduceOp op = ReduceOp::kSum,
                                Location at = Location::here());
 
+// In a function that Strategy::run() runs, f32[rows]: what each of `rows` counts. Devices of a plugin run on
+// equally many rows: where a batch does not go round, some have rows of weight 0 behind theirs, which repeat
+// another one. Losses and metrics leave these out by themselves, layers, too; what a function computes of all
+// rows in another way is to be multiplied by this. All others count 1. A function that nobody asks it in
+// raises ValueError[strategy.rows] on such a batch. Results with the batch as their first axis lose those
+// rows.
+Tensor row_weight(const Tensor& rows, Location at = Location::here());
+
 // As without a strategy, but for logical shards.
 struct OneDeviceOptions {
   // In so many parts a batch is cut, in models that are compiled under the strategy and say nothing else
   // (ModelOptions::logical_shards), and in functions of run(), so that bits do not depend on how many devices
-  // or workers there are. They are the replicas of a loop: num_replicas_in_sync() is their number, distribute()
-  // and run() have a value for each, and what a function gives to all_reduce() is added up by one tree. Each
-  // worker runs some of them, part after part, all cores on each. 0: none. From 0 to 4096.
+  // or workers there are. They are the replicas of a loop: num_replicas_in_sync() is their number,
+  // distribute() and run() have a value for each, and what a function gives to all_reduce() is added up by
+  // one tree. Each worker runs some of them, part after part, all cores on each. 0: none. From 0 to 4096.
   int logical_shards = 0;
 };
 class OneDevice : public Strategy {
@@ -165,8 +173,8 @@ struct MirroredOptions {
 // of one type for all.
 class Mirrored : public Strategy {
  public:
-  // Raises ValueError[strategy.devices] unless there are 0 to 256, [strategy.logical_shards], [device.several] for devices of a plugin
-  // that cannot train together, and what a DeviceScope raises.
+  // Raises ValueError[strategy.devices] unless there are 0 to 256, [strategy.logical_shards],
+  // [device.several] for devices of a plugin that cannot train together, and what a DeviceScope raises.
   explicit Mirrored(MirroredOptions options = {}, Location at = Location::here());
 };
 

@@ -14,9 +14,15 @@ class RowWeightScope {
   RowWeightScope(const RowWeightScope&) = delete;
   RowWeightScope& operator=(const RowWeightScope&) = delete;
   static const Tensor& current();
+  // That of the current scope, for an array of its rows; undefined for others, and where all count.
+  static Tensor of(const Tensor& rows);
+  // Whether somebody has looked.
+  bool asked() const { return asked_; }
 
  private:
-  Tensor before_;
+  const Tensor weight_;
+  bool asked_ = false;
+  RowWeightScope* before_;
 };
 
 // While it lives, steps of this thread have rows of weight 0 that layers must know of. They are other plans

@@ -7,13 +7,13 @@
 
 #include "base/hash.h"
 #include "eager/batch_place.h"
+#include "eager/row_weight.h"
 #include "eager/trace.h"
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
 #include "nn/layer_observer.h"
-#include "eager/row_weight.h"
 #include "nn/seed.h"
 
 namespace espalier {

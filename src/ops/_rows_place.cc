@@ -8,7 +8,7 @@
 namespace espalier {
 namespace {
 
-thread_local RowsPlaceScope* innermost = nullptr;
+thread_local RowsPlaceScope* rows_place = nullptr;
 
 [[noreturn]] void refuse(const DrawnArray& draw, const std::string& what, const std::string& fix) {
   const CallScope scope(draw.at);
@@ -40,8 +40,8 @@ RowsPlaceScope::RowsPlaceScope(Tensor first, int64_t rows, int64_t whole, RowsOf
       rows_(rows),
       whole_(whole),
       known_(std::move(known)),
-      before_(std::exchange(innermost, this)) {}
-RowsPlaceScope::~RowsPlaceScope() { innermost = before_; }
+      before_(std::exchange(rows_place, this)) {}
+RowsPlaceScope::~RowsPlaceScope() { rows_place = before_; }
 
 int64_t RowsPlaceScope::rows_of_next(const Shape& shape) const {
   if (taken_.size() < known_.size()) return known_[taken_.size()];
@@ -49,7 +49,7 @@ int64_t RowsPlaceScope::rows_of_next(const Shape& shape) const {
 }
 
 Shard drawn_part(const Shape& shape, bool permutes) {
-  RowsPlaceScope* const place = innermost;
+  RowsPlaceScope* const place = rows_place;
   if (!place || &Sink::current() == &eager_sink()) return {};
   const int64_t each = place->rows_of_next(shape);
   place->draws_.push_back({shape, permutes, CallScope::current()});

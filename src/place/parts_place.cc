@@ -212,8 +212,7 @@ class PartsPlace::PartsProgram final : public Program {
       if (!sizes_[0].steps[i].takes.empty()) {
         const std::vector<Tensor> sums = meet(run, i, owned);
         for (size_t size = 0; size < sizes_.size(); ++size)
-          for (size_t k = 0; k < sums.size(); ++k)
-            run.shared[size][sizes_[size].steps[i].takes[k]] = sums[k];
+          for (size_t k = 0; k < sums.size(); ++k) run.shared[size][sizes_[size].steps[i].takes[k]] = sums[k];
         continue;
       }
       for (size_t part = 0; part < run.own.size(); ++part)
@@ -297,8 +296,7 @@ class PartsPlace::PartsProgram final : public Program {
       Values& own = run.own[i];
       for (const Stage& stage : step.own) run.stage(stage, &own, run.shared[of_part_[i]]);
       std::vector<Tensor> out;
-      for (const ValueId value : step.gives)
-        out.push_back(Run::value(value, &own, run.shared[of_part_[i]]));
+      for (const ValueId value : step.gives) out.push_back(Run::value(value, &own, run.shared[of_part_[i]]));
       std::erase_if(own, [&](const auto& each) { return of.last_use[each.first] <= number; });
       return out;
     };

@@ -23,9 +23,9 @@ class PartsPlace final : public Place {
 
  private:
   class PartsProgram;
-  // Raises ValueError[strategy.collectives] for parts that would meet otherwise, [strategy.variable] for a new
-  // value of one part's, or that depends on how many rows it has, UnsupportedError[shards.collective] for collectives but all_reduce over all, and for
-  // one in a region.
+  // Raises ValueError[strategy.collectives] for parts that would meet otherwise, [strategy.variable] for a
+  // new value of one part's, or that depends on how many rows it has, UnsupportedError[shards.collective] for
+  // collectives but all_reduce over all, and for one in a region.
   std::shared_ptr<Program> make(std::span<const PlacedGraph> graphs) const override;
   const int parts_;
   const PlaceOf one_;  // where a part runs

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "eager/cut_traced.h"
+#include "eager/row_weight.h"
 #include "espalier/array.h"
 #include "espalier/source.h"
 #include "ir/sink.h"
-#include "eager/row_weight.h"
 #include "place/packed_arrays.h"
 #include "step/counted_rows.h"
 #include "step/wide_gradients.h"

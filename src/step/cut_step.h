@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "eager/row_weight.h"
 #include "eager/traced_graph.h"
 #include "espalier/function.h"
-#include "eager/row_weight.h"
 #include "place/shard_tree.h"
 #include "step/step_program.h"
 

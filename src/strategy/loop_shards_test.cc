@@ -10,7 +10,7 @@ namespace {
 Tensor drawn(const Shape& shape, int seed) { return random_normal(shape, seed, 0); }
 
 // Losses, metrics and weights of a loop that trains.
-std::vector<float> trained(const Strategy& strategy, int64_t rows, int64_t batch) {
+std::vector<float> trained_on_shards(const Strategy& strategy, int64_t rows, int64_t batch) {
   const auto scope = strategy.scope();
   set_seed(5);
   const Tensor x = drawn({rows, 6}, 1), y = convert(reduce_sum(x, {1}) > 0, DType::kI32);
@@ -52,12 +52,12 @@ std::vector<float> trained(const Strategy& strategy, int64_t rows, int64_t batch
 }
 
 TEST(LoopShards, GiveOneSetOfBitsAnywhere) {
-  expect_equal_bits_by_shards([](const Strategy& strategy) { return trained(strategy, 48, 16); });
+  expect_equal_bits_by_shards([](const Strategy& strategy) { return trained_on_shards(strategy, 48, 16); });
 }
 
 // Of 20 rows some shards have one more than others, and of 4 some have none.
 TEST(LoopShards, HavePartsOfOtherSizes) {
-  expect_equal_bits_by_shards([](const Strategy& strategy) { return trained(strategy, 44, 20); });
+  expect_equal_bits_by_shards([](const Strategy& strategy) { return trained_on_shards(strategy, 44, 20); });
 }
 
 // As fit, under the same number of shards.
@@ -133,9 +133,12 @@ TEST(LoopShards, OfAWrongNumberAreRefused) {
   EXPECT_EQ(rule_of([] { strategy::OneDevice({.logical_shards = -1}); }), "strategy.logical_shards");
   EXPECT_EQ(rule_of([] { strategy::Mirrored({.devices = 2, .logical_shards = 5000}); }),
             "strategy.logical_shards");
-  for (const std::string& error : errors_of_workers(
-           3, [](const Strategy& strategy) { strategy.distribute(Dataset::from_tensor_slices({ones({4})}).batch(4)); },
-           "", {}, {.logical_shards = 2}))
+  for (const std::string& error :
+       errors_of_workers(3,
+                         [](const Strategy& strategy) {
+                           strategy.distribute(Dataset::from_tensor_slices({ones({4})}).batch(4));
+                         },
+                         "", {}, {.logical_shards = 2}))
     EXPECT_NE(error.find("2 of them for 3 workers"), std::string::npos) << error;
 }
 

@@ -43,7 +43,8 @@ inline void expect_as_on_one_device(const Loop& loop, double bound = 0, bool on_
     ASSERT_EQ(found.size(), wanted.size()) << where;
     for (size_t i = 0; i < wanted.size(); ++i)
       ASSERT_LE(std::fabs(found[i] - wanted[i]), bound * largest)
-          << where << ", number " << i << " of " << wanted.size() << ": " << found[i] << ", not " << wanted[i];
+          << where << ", number " << i << " of " << wanted.size() << ": " << found[i] << ", not "
+          << wanted[i];
   };
   for (const int world : {2, 3}) {
     expect(loop(strategy::Mirrored({.devices = world})), cat(world, " pools"));

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/rank_stage.h"
 #include "eager/trace.h"
+#include "espalier/array.h"
 #include "espalier/error.h"
 #include "ir/device.h"
 
@@ -15,6 +16,18 @@ namespace espalier {
 namespace {
 
 thread_local std::shared_ptr<Replicas> innermost_replicas;
+
+// Its arrays of rows get so many: what is behind their own repeats the last one.
+void fill_up(std::vector<Tensor>& arguments, const RunRows& rows, int64_t count) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Tensor& argument = arguments[i];
+    if (!rows.of_batch[i] || argument.rank() == 0 || argument.size(0) == count) continue;
+    Shape shape = argument.shape();
+    const int64_t own = std::exchange(shape[0], count);
+    argument =
+        own == 0 ? full(shape, 0, argument.dtype()) : with_row_repeated({&argument, 1}, own - 1, count)[0];
+  }
+}
 
 }  // namespace
 
@@ -164,19 +177,29 @@ std::vector<std::vector<Tensor>> Replicas::run_each(const TracedFunction& progra
   return run_on_each(program, arguments, place(), tracing(), {});
 }
 
-std::vector<int64_t> Replicas::first_rows(std::span<const std::vector<Tensor>> arguments,
+std::vector<int64_t> Replicas::row_counts(std::span<const std::vector<Tensor>> arguments,
                                           const RunRows& rows) const {
-  const auto number = static_cast<size_t>(std::ranges::find(rows.of_batch, true) - rows.of_batch.begin());
+  std::vector<int64_t> out;
+  for (const std::vector<Tensor>& own : arguments) {
+    int64_t count = 0;
+    for (size_t i = own.size(); i-- > 0;)
+      if (rows.of_batch[i] && own[i].rank() > 0) count = own[i].size(0);
+    out.push_back(count);
+  }
+  return out;
+}
+
+std::vector<int64_t> Replicas::first_rows(std::span<const int64_t> counts, const RunRows& rows) const {
   std::vector<int64_t> out;
   int64_t next = rows.first.value_or(0);
-  for (const std::vector<Tensor>& own : arguments) {
+  for (const int64_t count : counts) {
     out.push_back(next);
-    if (number < own.size() && own[number].rank() > 0) next += own[number].size(0);
+    next += count;
   }
   if (rows.first || mesh_.workers == 1) return out;
   int64_t before = 0;
-  const std::vector<int64_t> counts = hosts_.of_each("rows", next);
-  for (int rank = 0; rank < mesh_.worker; ++rank) before += counts[static_cast<size_t>(rank)];
+  const std::vector<int64_t> all = hosts_.of_each("rows", next);
+  for (int rank = 0; rank < mesh_.worker; ++rank) before += all[static_cast<size_t>(rank)];
   for (int64_t& first : out) first += before;
   return out;
 }
@@ -188,24 +211,36 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
   // For those who wait for it.
   std::optional<RankStage> stage;
   if (calls_) stage.emplace(host_->communicator).now(Stage::kStep, calls_->number() + 1);
-  std::optional<TracedFunction> placed;
+  std::optional<RunFunctions::Found> placed;
   std::vector<std::vector<Tensor>> with_place;
-  if (functions_) placed = functions_->of(function, rows.of_batch);
+  const std::vector<int64_t> counts = row_counts(arguments, rows);
+  const int64_t most = counts.empty() ? 0 : std::ranges::max(counts);
+  const bool padded = several_ && most > 0 && mesh_.workers == 1 && std::ranges::min(counts) < most;
+  if (functions_) placed = functions_->of(function, rows.of_batch, padded);
   if (placed) {
     with_place.assign(arguments.begin(), arguments.end());
-    const std::vector<int64_t> firsts = first_rows(arguments, rows);
-    for (size_t i = 0; i < with_place.size(); ++i) with_place[i].push_back(Tensor::scalar(firsts[i]));
+    const std::vector<int64_t> firsts = first_rows(counts, rows);
+    for (size_t i = 0; i < with_place.size(); ++i) {
+      if (padded) fill_up(with_place[i], rows, most);
+      with_place[i].push_back(Tensor::scalar(firsts[i]));
+      if (padded) with_place[i].push_back(convert(iota({DType::kI64, {most}}, 0) < counts[i], DType::kF32));
+    }
     arguments = with_place;
   }
   if (!calls_ && membership_.asked_to_go()) membership_.agree_to_go();
   const bool shards = parts_place_ != nullptr;
   const RunContext& tracing = shards && pools_ ? *all_cores_ : this->tracing();
   std::vector<std::vector<Tensor>> out =
-      run_on_each(placed ? *placed : function, arguments, shards ? *parts_place_ : place(), tracing,
+      run_on_each(placed ? placed->function : function, arguments, shards ? *parts_place_ : place(), tracing,
                   [this](const TracedCall& call) {
                     if (calls_) calls_->begin(call);
                   });
   if (calls_) calls_->end();
+  for (size_t i = 0; padded && placed && i < out.size(); ++i) {
+    for (size_t k = 0; k < out[i].size(); ++k)
+      if (const int64_t each = placed->rows_of_results()[k])
+        out[i][k] = rows_between({&out[i][k], 1}, 0, counts[i] * each)[0];
+  }
   return out;
 }
 

@@ -123,7 +123,9 @@ class Replicas {
                                                const BeforeCall& before) const;
   void cut_in_shards();
   // Where the rows of each replica here stand in the batch.
-  std::vector<int64_t> first_rows(std::span<const std::vector<Tensor>> arguments, const RunRows& rows) const;
+  std::vector<int64_t> first_rows(std::span<const int64_t> counts, const RunRows& rows) const;
+  // How many rows each of them has.
+  std::vector<int64_t> row_counts(std::span<const std::vector<Tensor>> arguments, const RunRows& rows) const;
   const Place& place() const { return pools_ ? *pools_ : **one_; }
 
   std::vector<std::shared_ptr<Communicator>> communicators_;

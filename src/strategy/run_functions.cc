@@ -6,19 +6,20 @@
 #include "base/format.h"
 #include "eager/batch_place.h"
 #include "eager/generator.h"
+#include "eager/row_weight.h"
 #include "place/shares.h"
 #include "strategy/combine_replicas.h"
 
 namespace espalier {
-namespace {
 
 // A function and how it is traced on a part of a batch.
-class PlacedFunction {
+class RunFunctions::Placed {
  public:
-  PlacedFunction(const TracedFunction& function, std::vector<bool> of_batch, int parts, bool shards)
+  Placed(const TracedFunction& function, std::vector<bool> of_batch, bool padded, int parts, bool shards)
       : body_(function.body()),
         options_(function.options()),
         of_batch_(std::move(of_batch)),
+        padded_(padded),
         parts_(parts),
         others_(shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas),
         observing_({std::make_shared<const Rewrite>(combine_observations(parts, shards)),
@@ -28,17 +29,20 @@ class PlacedFunction {
 
   TracedGraph trace(std::span<const TensorType> types, bool again, const std::string& after) {
     TracedGraph out = trace_placed(types, again);
-    require_updates_of_all_rows(out, types);
+    look_at_other_rows(out, types);
     out.retrace = [this](std::span<const TensorType> others) { return trace_placed(others, true); };
     const bool observes = !out.observations.empty();
     return rewrite(std::move(out), observes ? observing_ : options_.rewrites, again, after);
   }
 
+  std::vector<int64_t> rows_of_results;
+
  private:
+  size_t arguments(std::span<const TensorType> types) const { return types.size() - 1 - padded_; }
   // Of the arguments that are of the batch; nothing without one.
   std::optional<int64_t> rows_of(std::span<const TensorType> types) const {
     std::optional<int64_t> out;
-    for (size_t i = 0; i + 1 < types.size(); ++i) {
+    for (size_t i = 0; i < arguments(types); ++i) {
       if (!is_rows(types, i)) continue;
       if (out && *out != types[i].shape[0]) return std::nullopt;
       out = types[i].shape[0];
@@ -46,7 +50,7 @@ class PlacedFunction {
     return out;
   }
   bool is_rows(std::span<const TensorType> types, size_t i) const {
-    return i + 1 < types.size() && of_batch_[i] && !types[i].shape.empty();
+    return i < arguments(types) ? of_batch_[i] && !types[i].shape.empty() : i > arguments(types);
   }
   std::vector<TensorType> with_rows(std::span<const TensorType> types, int64_t rows) const {
     std::vector<TensorType> out(types.begin(), types.end());
@@ -66,16 +70,26 @@ class PlacedFunction {
   PlacedTrace trace_rows(std::span<const TensorType> types, int64_t rows, bool again,
                          const RowsOfDraws& known) const {
     std::vector<NamedType> arguments;
-    for (size_t i = 0; i + 1 < types.size(); ++i) arguments.push_back({cat("arg", i), types[i]});
-    arguments.push_back({"place", types.back()});
+    const size_t count = this->arguments(types);
+    for (size_t i = 0; i < count; ++i) arguments.push_back({cat("arg", i), types[i]});
+    arguments.push_back({"place", types[count]});
+    if (padded_) arguments.push_back({"row_weight", types[count + 1]});
     PlacedTrace out;
     std::vector<TracedObservation> observations;
     out.program = trace_graph(options_.name, again, arguments, [&](std::span<const Tensor> in) {
       const ObservationScope scope;
-      const BatchPlaceScope place(in.back(), rows, rows * parts_, others_, known);
+      const BatchPlaceScope place(in[count], rows, rows * parts_, others_, known);
+      const RowWeightScope weights(padded_ ? in[count + 1] : Tensor());
       NamedTensors results;
-      for (Tensor& result : body_(in.first(in.size() - 1)))
+      for (Tensor& result : body_(in.first(count)))
         results.push_back({cat("result", results.size()), std::move(result)});
+      if (padded_ && !weights.asked())
+        throw ValueError(
+            "strategy.rows",
+            cat("\"", options_.name, "\" runs on devices that have ", counted(rows, "row"),
+                " each, and some of them repeat another one, of weight 0, since the batch does not "
+                "go round; it looks at no weights"),
+            "strategy::row_weight() in it, Loss::sums(), or batches that go round");
       observations = name_observations(scope, results);
       out.draws = place.place().draws();
       out.taken = place.place().taken();
@@ -86,10 +100,10 @@ class PlacedFunction {
   }
 
   // What a program assigns by how many rows a part has is no value of all of them.
-  void require_updates_of_all_rows(const TracedGraph& program, std::span<const TensorType> types) {
+  void look_at_other_rows(const TracedGraph& program, std::span<const TensorType> types) {
     const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
     const std::optional<int64_t> rows = rows_of(types);
-    if (!rows || std::ranges::all_of(program.updated, counts_draws)) return;
+    if (!rows || (!padded_ && std::ranges::all_of(program.updated, counts_draws))) return;
     for (const int64_t other : {*rows + 1, *rows * 2}) {
       std::optional<TracedGraph> traced;
       try {
@@ -97,42 +111,59 @@ class PlacedFunction {
       } catch (const std::exception&) {
         continue;  // other rows are none of this function
       }
+      if (padded_) rows_of_results = elements_of_rows(*program.graph, *traced->graph, program.results, *rows);
       require_updates_of_any_rows(*program.graph, *traced->graph);
       return;
     }
+    if (padded_)
+      throw ValueError("strategy.rows",
+                       cat("\"", options_.name, "\" takes no other number of rows than ", *rows,
+                           ": which of its results have rows is not known, and some repeat another one"),
+                       "batches that go round");
+  }
+
+  static std::vector<int64_t> elements_of_rows(const Graph& graph, const Graph& of_others, size_t results,
+                                               int64_t rows) {
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < results; ++i) {
+      const Shape& shape = graph.type(graph.outputs()[i].value).shape;
+      const Shape& other = of_others.type(of_others.outputs()[i].value).shape;
+      const bool follows = !shape.empty() && !other.empty() && shape[0] != other[0];
+      out.push_back(follows ? shape[0] / rows : 0);
+    }
+    return out;
   }
 
   const TracedFunction::Body body_;
   const FunctionOptions options_;
   const std::vector<bool> of_batch_;
+  const bool padded_;
   const int parts_;
   const BatchPlaceScope::Others others_;
   Rewrites observing_;
   DrawsOfRows draws_;
 };
 
-}  // namespace
+const std::vector<int64_t>& RunFunctions::Found::rows_of_results() const { return placed->rows_of_results; }
 
-std::optional<TracedFunction> RunFunctions::of(const TracedFunction& function,
-                                               const std::vector<bool>& of_batch) {
+auto RunFunctions::of(const TracedFunction& function, const std::vector<bool>& of_batch, bool padded)
+    -> std::optional<Found> {
   if (!function.body()) return std::nullopt;
   const std::shared_ptr<const void> identity = function.identity();
   const std::lock_guard lock(mutex_);
   const auto is = [&](const Known& known) {
-    return known.function.lock() == identity && known.of_batch == of_batch;
+    return known.of.lock() == identity && known.of_batch == of_batch && known.padded == padded;
   };
-  if (const auto found = std::ranges::find_if(known_, is); found != known_.end()) return found->placed;
-  std::erase_if(known_, [](const Known& known) { return known.function.expired(); });
-  const auto placed = std::make_shared<PlacedFunction>(function, of_batch, parts_, kind_ == Parts::kShards);
+  if (const auto found = std::ranges::find_if(known_, is); found != known_.end()) return *found;
+  std::erase_if(known_, [](const Known& known) { return known.of.expired(); });
+  const auto placed = std::make_shared<Placed>(function, of_batch, padded, parts_, kind_ == Parts::kShards);
   FunctionOptions options = function.options();
-  std::vector<std::shared_ptr<const Rewrite>> none;
-  options.rewrites.swap(none);
-  known_.push_back(
-      {identity, of_batch,
-       TracedFunction([placed](std::span<const TensorType> types, bool again,
-                               const std::string& after) { return placed->trace(types, again, after); },
-                      std::move(options))});
-  return known_.back().placed;
+  options.rewrites = {};
+  const auto trace = [placed](std::span<const TensorType> types, bool again, const std::string& after) {
+    return placed->trace(types, again, after);
+  };
+  known_.push_back({{TracedFunction(trace, std::move(options)), placed}, identity, of_batch, padded});
+  return known_.back();
 }
 
 }  // namespace espalier

@@ -19,16 +19,24 @@ class RunFunctions {
   // Each call is one of `parts`.
   RunFunctions(int parts, Parts kind) : parts_(parts), kind_(kind) {}
 
-  // Takes the arguments of `function`, and behind them where the first of the rows stands in the batch,
-  // i64[]. of_batch[i]: the first axis of argument i is of rows. A function whose program its owner traces
-  // comes back as it is, without.
-  std::optional<TracedFunction> of(const TracedFunction& function, const std::vector<bool>& of_batch);
+  class Placed;
+  // A function that takes the arguments of `function`, and behind them where the first of the rows stands in
+  // the batch, i64[], and what each row counts, f32[rows], where some are `padded`.
+  // of_batch[i]: the first axis of argument i is of rows.
+  struct Found {
+    TracedFunction function;
+    std::shared_ptr<const Placed> placed;
+    // Of each result, how many elements of its first axis are a row's; 0: none.
+    const std::vector<int64_t>& rows_of_results() const;
+  };
+  // Nothing for a function whose program its owner traces.
+  std::optional<Found> of(const TracedFunction& function, const std::vector<bool>& of_batch, bool padded);
 
  private:
-  struct Known {
-    std::weak_ptr<const void> function;
+  struct Known : Found {
+    std::weak_ptr<const void> of;
     std::vector<bool> of_batch;
-    TracedFunction placed;
+    bool padded;
   };
   const int parts_;
   const Parts kind_;

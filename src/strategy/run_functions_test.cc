@@ -36,7 +36,7 @@ TEST(RunFunctions, DropoutDropsWhatOneDeviceDrops) {
   };
   // Two whole batches; the last one of a row, which one replica has.
   expect_as_on_one_device(results_of(ones({16, 6}), 8, dropped));
-  expect_as_on_one_device(results_of(ones({15, 3}), 7, dropped), 0, false);
+  expect_as_on_one_device(results_of(ones({15, 3}), 7, dropped), 0, false);  // nobody asks for weights
 }
 
 TEST(RunFunctions, EachWayToDrawFollowsTheRows) {
@@ -49,9 +49,13 @@ TEST(RunFunctions, EachWayToDrawFollowsTheRows) {
       [](const Tensor& x) { return default_generator().integers(x.shape(), 0, 1000); },
       [](const Tensor& x) { return default_generator().categorical(x, 5); },
       [](const Tensor& x) { return random_normal(x.shape(), 7, 3); },
-      [](const Tensor& x) { return convert(shift_right_logical(random_bits({x.size(0)}, 7, 3), 8), DType::kF32); },
+      [](const Tensor& x) {
+        return convert(shift_right_logical(random_bits({x.size(0)}, 7, 3), 8), DType::kF32);
+      },
       // Each row twice, as where steps of a sequence are laid out behind each other.
-      [](const Tensor& x) { return reshape(random_normal({x.size(0) * 2, 3}), {x.size(0), 6}); },
+      [](const Tensor& x) {
+        return reshape(random_normal({x.size(0) * 2, 3}), {x.size(0), 6});
+      },
       [](const Tensor& x) { return dropout(x, 0.25, 3, 4); }};
   for (size_t way = 0; way < ways.size(); ++way) {
     SCOPED_TRACE(way);
@@ -71,12 +75,15 @@ TEST(RunFunctions, ASizeThatHappensToBeTheBatchIsNone) {
 }
 
 TEST(RunFunctions, DrawsInScanAndCheckpoint) {
-  const auto drop = [](const Tensor& x) { return dropout(x, 0.5, default_generator().key(), default_generator().next_step()); };
+  const auto drop = [](const Tensor& x) {
+    return dropout(x, 0.5, default_generator().key(), default_generator().next_step());
+  };
   expect_as_on_one_device(results_of(ones({12, 4}), 6, [drop](const Tensor& x) {
-    return scan([&](std::span<const Tensor> carry, std::span<const Tensor>) -> ScanResult {
-             return {{drop(carry[0]) + 1}, {}};
-           },
-                {x}, {}, {.length = 3})
+    return scan(
+               [&](std::span<const Tensor> carry, std::span<const Tensor>) -> ScanResult {
+                 return {{drop(carry[0]) + 1}, {}};
+               },
+               {x}, {}, {.length = 3})
         .carry[0];
   }));
   expect_as_on_one_device(results_of(ones({12, 4}), 6, [drop](const Tensor& x) {
@@ -98,7 +105,9 @@ TEST(RunFunctions, WhatCannotBePlacedIsRefused) {
   const auto rule = [](std::function<Tensor(const Tensor&)> step) {
     return rule_of([&] { results_of(ones({8, 4}), 8, step)(strategy::Mirrored({.devices = 2})); });
   };
-  EXPECT_EQ(rule([](const Tensor& x) { return x + transpose(random_normal({4, x.size(0)}), {1, 0}); }),
+  EXPECT_EQ(rule([](const Tensor& x) {
+              return x + transpose(random_normal({4, x.size(0)}), {1, 0});
+            }),
             "random.rows");
   EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x); }), "random.rows");
   EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x, 1); }), "");
@@ -145,7 +154,8 @@ TEST(RunFunctions, BatchNormalizationSeesAllRows) {
         DistributedDataset data = strategy.distribute(rows_of({x}, 12));
         std::vector<float> out;
         while (const auto part = data.next()) {
-          for (const float value : numbers(strategy.gather(strategy.run(step, *part)[0]))) out.push_back(value);
+          for (const float value : numbers(strategy.gather(strategy.run(step, *part)[0])))
+            out.push_back(value);
           for (const Variable& variable : layer.variables())
             for (const float value : numbers(variable.read())) out.push_back(value);
         }
@@ -159,8 +169,9 @@ TEST(RunFunctions, ACountOfOwnRowsIsRefused) {
   const auto count = [](const Strategy& strategy) {
     const auto scope = strategy.scope();
     Variable seen(full({}, 0), {.name = "seen", .trainable = false});
-    const auto step = function(
-        [&](const Tensor& x) { seen.assign_add(full({}, static_cast<double>(x.size(0)))); }, {.name = "step"});
+    const auto step =
+        function([&](const Tensor& x) { seen.assign_add(full({}, static_cast<double>(x.size(0)))); },
+                 {.name = "step"});
     DistributedDataset data = strategy.distribute(rows_of({ones({20, 1})}, 8));
     while (const auto part = data.next()) strategy.run(step, *part);
     return seen.read().item<float>();
@@ -185,6 +196,71 @@ TEST(RunFunctions, PartsOfAUsersOwnHaveTheirPlace) {
   const std::vector<float> wanted = drawn(strategy::OneDevice(), {7});
   EXPECT_EQ(drawn(strategy::Mirrored({.devices = 3}), {3, 0, 4}), wanted);
   on_each_worker(3, [&](const Strategy& strategy) { EXPECT_EQ(drawn(strategy, {1, 4, 2}), wanted); });
+}
+
+// Weights, losses and metrics behind a few steps, the last batch of which goes round nowhere.
+std::vector<float> trained(const Strategy& strategy) {
+  const auto scope = strategy.scope();
+  set_seed(5);
+  const Tensor x = random_normal({45, 6}, 1, 0), y = convert(reduce_sum(x, {1}) > 0, DType::kI32);
+  Sequential model{Dense({.units = 12, .activation = "relu"}), BatchNormalization({.synchronized = true}),
+                   Dropout(0.25), Dense({.units = 2})};
+  model.predict(x);
+  Optimizer optimizer(SGD{.learning_rate = 0.1, .momentum = 0.9, .gradient_accumulation_steps = 2});
+  const Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
+  Metric accuracy("accuracy");
+  const auto step = function(
+      [&](const Tensor& rows, const Tensor& labels) -> std::vector<Tensor> {
+        const TrainingScope training(true);
+        GradientTape tape;
+        const Tensor out = model(rows + random_normal(rows.shape()) * 0.1);
+        const LossSums sums = loss.sums(labels, out);
+        const Tensor weight = strategy::all_reduce({sums.weight})[0];
+        const auto weights = model.trainable_variables();
+        optimizer.apply(strategy::all_reduce(tape.gradient(sums.sum, weights)), weights, {.weight = weight});
+        accuracy.update(labels, out);
+        return {sums.sum, sums.weight, out};
+      },
+      {.name = "step"});
+  std::vector<float> out;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    accuracy.reset();
+    DistributedDataset data = strategy.distribute(Dataset::from_tensor_slices({x, y}).shuffle(45).batch(14));
+    while (const auto parts = data.next()) {
+      const std::vector<PerReplica> found = strategy.run(step, *parts);
+      out.push_back(strategy.reduce(ReduceOp::kSum, found[0]).item<float>() /
+                    strategy.reduce(ReduceOp::kSum, found[1]).item<float>());
+      for (const float value : numbers(strategy.gather(found[2]))) out.push_back(value);
+    }
+    out.push_back(static_cast<float>(accuracy.result()));
+  }
+  for (const Variable& variable : model.variables())
+    for (const float value : numbers(variable.read())) out.push_back(value);
+  return out;
+}
+
+TEST(RunFunctions, ALoopOfLayersAndMetricsIsThatOfOneDevice) { expect_as_on_one_device(trained, 4e-6); }
+
+TEST(RunFunctions, FormulasOfAUsersOwnAskWhichRowsCount) {
+  const Tensor x = random_normal({7, 3}, 1, 0);
+  const auto sums = [&](bool asks) {
+    return [&x, asks](const Strategy& strategy) {
+      const auto scope = strategy.scope();
+      const auto step = function([asks](const Tensor& rows) -> std::vector<Tensor> {
+        Tensor of_rows = reduce_sum(rows, {1});
+        if (asks) of_rows = of_rows * strategy::row_weight(rows);
+        return {strategy::all_reduce({reduce_sum(of_rows, {0})})[0], concatenate({rows, rows}, 0)};
+      });
+      const auto found = strategy.run(step, *strategy.distribute(rows_of({x}, 7)).next());
+      EXPECT_EQ(strategy.gather(found[1]).size(0), 14);
+      return numbers(found[0].values[0]);
+    };
+  };
+  expect_as_on_one_device(sums(true), 2e-6);
+  expect_as_on_one_device(sums(false), 2e-6, false);
+  ESPALIER_NEEDS_PLUGIN();
+  const DeviceScope device(pjrt::test_plugin());
+  EXPECT_EQ(rule_of([&] { sums(false)(strategy::Mirrored({.devices = 2})); }), "strategy.rows");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/shortened.h"
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
+#include "eager/row_weight.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
 #include "ir/sink.h"
@@ -24,9 +25,8 @@ void require_values(const Replicas& replicas, const PerReplica& values) {
   const int count = replicas.parts().count;
   if (std::cmp_equal(values.values.size(), count)) return;
   throw ValueError("strategy.values",
-                   cat("there are ", count,
-                       replicas.logical_shards() > 0 ? " logical shards" : " replicas", " in this process, and ",
-                       values.values.size(), " values"));
+                   cat("there are ", count, replicas.logical_shards() > 0 ? " logical shards" : " replicas",
+                       " in this process, and ", values.values.size(), " values"));
 }
 
 void require_mean(DType dtype) {
@@ -197,8 +197,8 @@ DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas
   if (!parts || parts->batch == 0 || shards == 1) return;
   if (parts_of_batch > 0 && parts_of_batch != shards)
     throw ValueError("strategy.shards",
-                     cat("the strategy has ", parts_of_batch, " logical shards, and the source of the dataset ",
-                         shards, " shards"),
+                     cat("the strategy has ", parts_of_batch,
+                         " logical shards, and the source of the dataset ", shards, " shards"),
                      "as many shards as logical shards");
   shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
                                             replicas_->shares().readers());
@@ -268,6 +268,13 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
     }
   }
   return out;
+}
+
+Tensor strategy::row_weight(const Tensor& rows, Location at) {
+  const CallScope scope(at);
+  if (rows.rank() == 0) throw ShapeError("strategy.rows", cat("rows have a first axis, got ", rows.type()));
+  const Tensor weight = RowWeightScope::of(rows);
+  return weight.defined() ? weight : full({rows.size(0)}, 1);
 }
 
 std::vector<Tensor> strategy::all_reduce(const std::vector<Tensor>& values, ReduceOp op, Location at) {

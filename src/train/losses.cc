@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/format.h"
+#include "eager/row_weight.h"
 #include "espalier/array.h"
 #include "espalier/ops.h"
 #include "train/rows.h"
@@ -63,9 +64,9 @@ Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) c
   return out;
 }
 
-LossSums Loss::sums(const Tensor& labels, const Tensor& outputs, const Tensor& row_weight,
-                    Location at) const {
+LossSums Loss::sums(const Tensor& labels, const Tensor& outputs, const Tensor& given, Location at) const {
   const CallScope scope(at);
+  const Tensor row_weight = given.defined() ? given : RowWeightScope::of(outputs);
   // What does not fit is refused below.
   const bool some = row_weight.defined() && row_weight.rank() == 1;
   const auto counted = [&](const Tensor& x) {

@@ -5,6 +5,7 @@
 
 #include "base/find_named.h"
 #include "base/shortest.h"
+#include "eager/row_weight.h"
 #include "espalier/array.h"
 #include "espalier/losses.h"
 #include "espalier/observe.h"
@@ -73,8 +74,9 @@ Metric::Metric(const std::string& name, Location at) {
 
 const std::string& Metric::name() const { return rule_->name; }
 
-void Metric::update(const Tensor& labels, const Tensor& outputs, const Tensor& weights, Location at) {
+void Metric::update(const Tensor& labels, const Tensor& outputs, const Tensor& given, Location at) {
   const CallScope scope(at);
+  const Tensor weights = given.defined() ? given : RowWeightScope::of(outputs);
   const BuildTransaction transaction;
   const Tensor checked = checked_weights(weights, outputs);
   const auto counted = [&](const Tensor& x) {

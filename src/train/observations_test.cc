@@ -5,11 +5,11 @@
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "eager/row_weight.h"
 #include "eager/traced_graph.h"
 #include "espalier/array.h"
 #include "espalier/espalier.h"
 #include "ir/sink.h"
-#include "eager/row_weight.h"
 #include "runtime/executable.h"
 
 namespace espalier {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "eager/row_weight.h"
 #include "eager/trace.h"
 #include "espalier/run_context.h"
 #include "espalier/saved_model.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
-#include "eager/row_weight.h"
 #include "place/place_of.h"
 #include "step/assignments.h"
 #include "step/counted_rows.h"
