@@ -53,6 +53,11 @@ std::vector<Tensor> synchronized_normalization(const Tensor& given, const Tensor
   return {convert(y, given.dtype()), mean, variance};
 }
 
+// The statistics of no rows.
+Tensor nothing_of(const Variable& feature, const Tensor& x) {
+  return full(feature.type().shape, 0, x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32);
+}
+
 }  // namespace
 
 BatchNormalization::BatchNormalization(BatchNormalizationOptions options, Location at)
@@ -81,16 +86,21 @@ Tensor BatchNormalization::call(const Tensor& x) {
   const NormalizationOptions options{.axis = options_.axis, .epsilon = options_.epsilon};
   const Variable gamma = Layer::weight("gamma"), beta = Layer::weight("beta");
   Variable averages[] = {Layer::weight("moving_mean"), Layer::weight("moving_variance")};
-  const bool batch_has_values = x.type().elements() > 0;
-  if (!TrainingScope::current() || !trainable() || !batch_has_values)
+  const bool trains = TrainingScope::current() && trainable(), empty = x.type().elements() == 0;
+  // A part of a batch that has no rows meets the others all the same.
+  if (!trains || (empty && !is_part_of_batch()))
     return batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options);
   if (!options_.synchronized && x.type().elements() == gamma.type().elements())
     note_rows_interact(path(), true);
   Tensor weight = row_weight(x);
   if (weight.defined() && x.dtype() == DType::kF64) weight = convert(weight, DType::kF64);
-  const std::vector<Tensor> out = options_.synchronized && has_other_replicas()
-                                      ? synchronized_normalization(x, gamma, beta, options, weight)
-                                      : batch_normalization(x, gamma, beta, options, weight);
+  std::vector<Tensor> out;
+  if (options_.synchronized && has_other_replicas())
+    out = synchronized_normalization(x, gamma, beta, options, weight);
+  else if (empty)
+    out = {x, nothing_of(gamma, x), nothing_of(gamma, x)};
+  else
+    out = batch_normalization(x, gamma, beta, options, weight);
   const Tensor rows =
       weight.defined() ? reduce_sum(weight, {0}) : full({}, static_cast<double>(x.size(0)), out[1].dtype());
   const double momentum = options_.momentum;
