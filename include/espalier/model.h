@@ -353,6 +353,38 @@ class Model : public Layer {
   std::shared_ptr<Shared> shared_;
 };
 
+// The rows of a step.
+struct TrainRows {
+  std::span<const Tensor> x, y;
+  // f32[rows]: what each counts, by weights of classes and of rows; 0 for rows that fill a batch up.
+  Tensor weight;
+};
+
+// A model that says what a step of fit and train_on_batch does: Keras' train_step. It may have several
+// optimizers and other losses; rows, callbacks, logs, checkpoints, strategies and the ledger are fit's.
+//
+//     struct Gan : CustomModel {
+//       LossSums train_step(const TrainRows& rows) override { ... }
+//       std::vector<Metric> step_metrics() const override { return {critic_loss}; }
+//       std::vector<Optimizer> step_optimizers() const override { return {critic_optimizer, optimizer}; }
+//       ...
+//     };
+class CustomModel : public Model {
+ public:
+  using Model::Model;
+  // Changes variables by some rows of a batch, and gives their loss. It is traced, and run as Strategy::run()
+  // runs a function: on each replica with its part of the rows, where strategy::all_reduce() adds up
+  // gradients, and random numbers, metrics and observations are those of the batch. Logs have the loss of all
+  // rows, and step_metrics(), which it updates. compile()'s optimizer, loss and metrics are those of
+  // evaluate() and of validation, as far as it does not use them itself. fit raises ValueError[fit.train_step]
+  // for check_numerics and a loss_scale of compile(), and where logical shards are not the strategy's.
+  virtual LossSums train_step(const TrainRows& rows) = 0;
+  // In the logs of training, and reset with each epoch. Asked by compile().
+  virtual std::vector<Metric> step_metrics() const { return {}; }
+  // What checkpoints keep, besides compile()'s. Asked by compile().
+  virtual std::vector<Optimizer> step_optimizers() const { return {}; }
+};
+
 // Layers one after another; each casts its input by its own dtype policy.
 class Sequential : public Model {
  public:

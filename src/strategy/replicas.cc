@@ -204,13 +204,9 @@ std::vector<int64_t> Replicas::first_rows(std::span<const int64_t> counts, const
   return out;
 }
 
-std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& function,
-                                                    std::span<const std::vector<Tensor>> arguments,
-                                                    const RunRows& rows) const {
-  require_loops();
-  // For those who wait for it.
-  std::optional<RankStage> stage;
-  if (calls_) stage.emplace(host_->communicator).now(Stage::kStep, calls_->number() + 1);
+std::vector<std::vector<Tensor>> Replicas::run_placed(const TracedFunction& function,
+                                                      std::span<const std::vector<Tensor>> arguments,
+                                                      const RunRows& rows, const BeforeCall& before) const {
   std::optional<RunFunctions::Found> placed;
   std::vector<std::vector<Tensor>> with_place;
   const std::vector<int64_t> counts = row_counts(arguments, rows);
@@ -219,7 +215,7 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
   if (functions_) placed = functions_->of(function, rows.of_batch, padded);
   if (placed) {
     with_place.assign(arguments.begin(), arguments.end());
-    const std::vector<int64_t> firsts = first_rows(counts, rows);
+    const std::vector<int64_t> firsts = rows.firsts.empty() ? first_rows(counts, rows) : rows.firsts;
     for (size_t i = 0; i < with_place.size(); ++i) {
       if (padded) fill_up(with_place[i], rows, most);
       with_place[i].push_back(Tensor::scalar(firsts[i]));
@@ -227,21 +223,66 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
     }
     arguments = with_place;
   }
-  if (!calls_ && membership_.asked_to_go()) membership_.agree_to_go();
   const bool shards = parts_place_ != nullptr;
   const RunContext& tracing = shards && pools_ ? *all_cores_ : this->tracing();
-  std::vector<std::vector<Tensor>> out =
-      run_on_each(placed ? placed->function : function, arguments, shards ? *parts_place_ : place(), tracing,
-                  [this](const TracedCall& call) {
-                    if (calls_) calls_->begin(call);
-                  });
-  if (calls_) calls_->end();
+  std::vector<std::vector<Tensor>> out = run_on_each(placed ? placed->function : function, arguments,
+                                                     shards ? *parts_place_ : place(), tracing, before);
   for (size_t i = 0; padded && placed && i < out.size(); ++i) {
     for (size_t k = 0; k < out[i].size(); ++k)
       if (const int64_t each = placed->rows_of_results()[k])
         out[i][k] = rows_between({&out[i][k], 1}, 0, counts[i] * each)[0];
   }
   return out;
+}
+
+std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& function,
+                                                    std::span<const std::vector<Tensor>> arguments,
+                                                    const RunRows& rows) const {
+  require_loops();
+  if (!calls_) {
+    if (membership_.asked_to_go()) membership_.agree_to_go();
+    return run_placed(function, arguments, rows, {});
+  }
+  // For those who wait for it.
+  RankStage stage(host_->communicator);
+  stage.now(Stage::kStep, calls_->number() + 1);
+  std::vector<std::vector<Tensor>> out = run_placed(
+      function, arguments, rows, [this](const TracedCall& call) { calls_->begin(call); });
+  calls_->end();
+  return out;
+}
+
+void Replicas::run_rows_of(const TracedFunction& function, const BatchRows& batch) const {
+  require_loops();
+  RunRows rows{.of_batch = std::vector<bool>(batch.rows.size(), true)};
+  std::vector<std::vector<Tensor>> each;
+  const int64_t most_weight = batch.most_weight();
+  const DataShares shares = shares_of_parts();
+  const bool in_shards = logical_shards_ > 0 && !batch.of_shards.empty();
+  if (in_shards && std::ssize(batch.of_shards) != logical_shards_)
+    throw ValueError("strategy.shards",
+                     cat("the strategy has ", logical_shards_, " logical shards, and the source of the dataset ",
+                         batch.of_shards.size(), " shards"),
+                     "as many shards as logical shards");
+  int64_t next = 0;
+  for (int i = 0; i < parts().count; ++i) {
+    const int part = parts().first + i;
+    if (logical_shards_ == 0) {
+      each.push_back(arguments_of(batch, part, most_weight));
+      rows.firsts.push_back(each.back().back().data<int64_t>()[0]);
+      each.back().pop_back();
+      continue;
+    }
+    auto [first, last] = shares.rows_of(batch.count(), part);
+    rows.firsts.push_back(first);
+    if (in_shards) {
+      rows.firsts.back() = shares.rows_before(batch.of_shards) + next;
+      first = std::exchange(next, next + batch.of_shards[static_cast<size_t>(part)]);
+      last = next;
+    }
+    each.push_back(rows_between(batch.rows, first, last));
+  }
+  run_placed(function, each, rows, {});
 }
 
 Replicas::~Replicas() {

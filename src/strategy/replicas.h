@@ -30,6 +30,7 @@ namespace espalier {
 struct RunRows {
   std::vector<bool> of_batch;
   std::optional<int64_t> first = {};
+  std::vector<int64_t> firsts = {};  // of each replica here, where rows of weight 0 stand between them
 };
 
 class Replicas {
@@ -105,6 +106,8 @@ class Replicas {
   std::vector<std::vector<Tensor>> run_call(const TracedFunction& function,
                                             std::span<const std::vector<Tensor>> arguments,
                                             const RunRows& rows) const;
+  // A function on the rows that each replica, or logical shard, has of a batch, in a step of fit.
+  void run_rows_of(const TracedFunction& function, const BatchRows& batch) const;
   // What a function of rows gives for those of each rank, in the order of ranks; on the first
   // replica alone, and as one, where there are fewer rows than ranks.
   std::vector<std::vector<Tensor>> run_rows(const TracedFunction& function,
@@ -122,6 +125,10 @@ class Replicas {
                                                const Place& place, const RunContext& tracing,
                                                const BeforeCall& before) const;
   void cut_in_shards();
+  // As RunFunctions has it.
+  std::vector<std::vector<Tensor>> run_placed(const TracedFunction& function,
+                                              std::span<const std::vector<Tensor>> arguments,
+                                              const RunRows& rows, const BeforeCall& before) const;
   // Where the rows of each replica here stand in the batch.
   std::vector<int64_t> first_rows(std::span<const int64_t> counts, const RunRows& rows) const;
   // How many rows each of them has.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "base/format.h"
 #include "eager/batch_place.h"
@@ -9,6 +10,7 @@
 #include "optim/rule.h"
 #include "place/shares.h"
 #include "train/output_makers.h"
+#include "train/own_step.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -252,12 +254,30 @@ StepToCut Model::Training::step_to_cut(bool trains) {
   };
 }
 
+void Model::Training::train_by_model(std::span<const Tensor> rows) {
+  const TrainingScope mode(true);
+  const Batch given = batch(rows);
+  const RowWeightScope weights(rows_that_count(given.row_weight));
+  const LossSums sums =
+      dynamic_cast<CustomModel&>(*Running::model()).train_step({given.x, given.y, given.row_weight});
+  if (!sums.sum.defined() || !sums.weight.defined())
+    throw ValueError("fit.train_step", "train_step() gives the loss of its rows, and got one without value",
+                     "Loss::sums()");
+  loss.add(sums);
+}
+
 std::unique_ptr<StepProgram> Model::Training::step_program(bool trains) {
+  if (trains && custom)
+    return own_step("train_step", [this](std::span<const Tensor> rows) { train_by_model(rows); }, replicas);
   if (options.logical_shards > 0) return std::make_unique<CutStep>(step_to_cut(trains));
   return whole_program(program(trains), combines() ? replicas : nullptr);
 }
 
 Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWatch* watch) {
+  if (custom) {
+    train_by_model(arguments);
+    return {};
+  }
   GradientTape tape;
   const Batch rows = batch(arguments);
   const Forward found = forward(rows, true);
@@ -310,7 +330,29 @@ void Model::compile(ModelOptions options, Location at) {
     throw ValueError("model.compress",
                      "logical shards give the bits of one device, and gradients that travel in bf16 others",
                      "leave out logical_shards, or compress");
-  if (!training.options.loss_scale && compute_dtype() == DType::kF16) training.options.loss_scale.emplace();
+  if (const auto* const own = dynamic_cast<const CustomModel*>(this)) {
+    training.custom = {own->step_metrics(), own->step_optimizers()};
+    const char* const unfit = training.options.check_numerics ? "check_numerics"
+                              : training.options.loss_scale   ? "loss_scale"
+                                                              : nullptr;
+    if (unfit)
+      throw ValueError("fit.train_step",
+                       cat(unfit, " is of fit's own step, and the model has a train_step of its own"),
+                       cat("leave out ", unfit));
+    std::set<std::string> names{"loss"};
+    for (const Metric& metric : training.custom->metrics)
+      if (!names.insert(metric.name()).second)
+        throw ValueError("metric.name", cat("the logs have one \"", metric.name(), "\" already"),
+                         "give the metric another name");
+    const bool shards = training.options.logical_shards > 0;
+    if (shards && !(training.replicas &&
+                    training.replicas->logical_shards() == training.options.logical_shards))
+      throw ValueError("fit.train_step",
+                       "logical shards of a train_step of the model's own are those of its strategy",
+                       cat("strategy::OneDevice({.logical_shards = ", training.options.logical_shards, "})"));
+  } else if (!training.options.loss_scale && compute_dtype() == DType::kF16) {
+    training.options.loss_scale.emplace();
+  }
   if (training.options.loss_scale) training.scaling.emplace(*training.options.loss_scale);
   const auto step = [&](bool trains) {
     TrainStep::Body eager = [&training, trains](std::span<const Tensor> arguments, StepWatch* watch) {

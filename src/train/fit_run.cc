@@ -71,10 +71,13 @@ Callback::Run Model::Training::FitRun::described(const std::vector<std::string>&
   Callback::Run out{options_.epochs, batches_.steps_per_epoch(), batches_.examples_per_epoch(),
                     options_.initial_epoch};
   out.notes = notes;
-  for (const auto& [name, value] : training_.logs()) {
-    out.logs.push_back(name);
-    if (validation_.logs) out.logs.push_back("val_" + name);
+  const Logs of_training = training_.training_logs(), of_rows = training_.logs();
+  for (const auto& [name, value] : of_training) {
+    if (name != "loss_scale") out.logs.push_back(name);
+    if (validation_.logs && of_rows.contains(name)) out.logs.push_back("val_" + name);
   }
+  for (const auto& [name, value] : of_rows)
+    if (validation_.logs && !of_training.contains(name)) out.logs.push_back("val_" + name);
   if (training_.scaling) out.logs.emplace_back("loss_scale");
   return out;
 }
@@ -328,7 +331,10 @@ std::vector<Logs> Model::Training::FitRun::train() {
   rank_stage_.now(Stage::kSave, steps_of_run_);
   backups_.finish();
   rank_stage_.now(Stage::kCallback, steps_of_run_);
-  training_.options.optimizer.finalize_variables(Running::model()->trainable_variables());
+  const std::vector<Variable> weights = Running::model()->trainable_variables();
+  training_.options.optimizer.finalize_variables(weights);
+  for (size_t i = 0; training_.custom && i < training_.custom->optimizers.size(); ++i)
+    training_.custom->optimizers[i].finalize_variables(weights);
   call_callbacks([&](Callback& callback) {
     callback.on_train_end(now_.history.empty() ? Logs{} : now_.history.back());
   });

@@ -117,6 +117,10 @@ void RunningMean::add(const Tensor& values, const Tensor& weights) {
   const bool many = values.rank() > 0 && values.size(0) > kAllWhole;
   const LossSums sums = many ? LossSums::of(convert(values, kSumOfBatches), convert(weights, kSumOfBatches))
                              : LossSums::of(values, weights);
+  add(sums);
+}
+
+void RunningMean::add(const LossSums& sums) {
   observe({.variables = {total, weight},
            .increments = {convert(sums.sum, kSumOfBatches), convert(sums.weight, kSumOfBatches)}});
 }

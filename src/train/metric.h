@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/format.h"
+#include "espalier/losses.h"
 #include "espalier/metrics.h"
 
 namespace espalier {
@@ -38,6 +39,7 @@ void clear(Variable variable);
 struct RunningMean {
   explicit RunningMean(const std::string& name);
   void add(const Tensor& values, const Tensor& weights);
+  void add(const LossSums& sums);
   double result() const;
   // Whether nothing was added that weighs something.
   bool empty() const;

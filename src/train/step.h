@@ -232,12 +232,20 @@ struct Model::Training {
   std::unique_ptr<StepProgram> step_program(bool training);
   // One of logical shards.
   StepToCut step_to_cut(bool training);
+  // Of a CustomModel.
+  void train_by_model(std::span<const Tensor> rows);
   // The same by eager calls.
   Tensor train_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
   Tensor test_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
 
   ModelOptions options;
   std::shared_ptr<Replicas> replicas;  // of the strategy it was compiled under; null: one
+  // Of a CustomModel; nothing: fit's own step.
+  struct Custom {
+    std::vector<Metric> metrics;
+    std::vector<Optimizer> optimizers;
+  };
+  std::optional<Custom> custom;
   std::vector<Output> outputs;
   RunningMean loss;
   DeferredReads deferred_reads;  // of logged(), on a device

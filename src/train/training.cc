@@ -244,6 +244,11 @@ Logs Model::Training::training_logs() const {
 }
 
 void Model::Training::refresh_training(Logs& logs) const {
+  if (custom) {
+    logs.set("loss", loss.result());
+    for (const Metric& metric : custom->metrics) logs.set(metric.name(), metric.result());
+    return;
+  }
   refresh(logs);
   if (scaling) logs.set("loss_scale", scaling->value());
 }
@@ -285,6 +290,7 @@ std::vector<Variable> Model::Training::sums_of_rows() const {
     for (const auto& [log, mean] : output.mean_loss) add(mean.variables());
     for (const Metric& metric : output.metrics) add(metric.rule()->variables());
   }
+  for (size_t i = 0; custom && i < custom->metrics.size(); ++i) add(custom->metrics[i].variables());
   return out;
 }
 
@@ -303,6 +309,7 @@ void Model::Training::reset() {
     }
     for (Metric& metric : output.metrics) metric.reset();
   }
+  for (size_t i = 0; custom && i < custom->metrics.size(); ++i) custom->metrics[i].reset();
 }
 
 std::vector<std::pair<std::string, Variable>> Model::Training::variables(const Model& model) const {
@@ -317,6 +324,8 @@ std::vector<std::pair<std::string, Variable>> Model::Training::variables(const M
   };
   add("model/", model.variables());
   add("optimizer/", options.optimizer.variables());
+  for (size_t i = 0; custom && i < custom->optimizers.size(); ++i)
+    add(cat("optimizer/", i, "/"), custom->optimizers[i].variables());
   if (scaling) add("", scaling->variables());
   add("", loss.variables());
   for (const Output& output : outputs) {
@@ -324,6 +333,7 @@ std::vector<std::pair<std::string, Variable>> Model::Training::variables(const M
     const std::string part = output.prefix.empty() ? "" : cat("outputs/", output.name, "/");
     for (const Metric& metric : output.metrics) add(part, metric.variables());
   }
+  for (size_t i = 0; custom && i < custom->metrics.size(); ++i) add("step/", custom->metrics[i].variables());
   const Generator& generator = default_generator();
   add("", {generator.key_variable(), generator.step_variable()});
   return out;
