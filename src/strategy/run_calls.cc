@@ -9,6 +9,7 @@
 #include "base/shortened.h"
 #include "espalier/error.h"
 #include "ops/registry.h"
+#include "place/shares.h"
 
 namespace espalier {
 namespace {
@@ -22,6 +23,19 @@ std::string lines_of(const Graph& graph) {
     if (const Location at = graph.location(node); at.known()) out += cat(" (at ", at, ")");
     out += '\n';
   }
+  return out;
+}
+
+std::string collective_lines(const Graph& graph) {
+  std::string out;
+  for (const std::string& each : collectives_of(graph)) out += cat(each, "\n");
+  return out;
+}
+
+std::vector<std::string> lines_in(std::string_view text) {
+  std::vector<std::string> out;
+  for (size_t end = 0; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1))
+    out.emplace_back(text.substr(0, end));
   return out;
 }
 
@@ -40,7 +54,7 @@ std::pair<std::string, std::string> first_other_lines(std::string_view a, std::s
 
 struct RunCalls::Header {
   int64_t number = 0;
-  uint64_t name = 0, signature = 0, program = 0, variables = 0;
+  uint64_t name = 0, signature = 0, program = 0, collectives = 0, variables = 0;
   uint64_t told_to_go = 0;
 };
 
@@ -52,7 +66,9 @@ const RunCalls::Known& RunCalls::known(const TracedCall& call) {
   uint64_t signature = 0;
   for (const TensorType& type : call.signature)
     signature = hash_combine(signature, hash_text(to_string(type)));
-  return programs_.insert_or_assign(graph.get(), Known{graph, signature, graph->content_hash()})
+  return programs_
+      .insert_or_assign(graph.get(),
+                        Known{graph, signature, graph->content_hash(), hash_text(collective_lines(*graph))})
       .first->second;
 }
 
@@ -60,6 +76,14 @@ void RunCalls::refuse(const std::string& what, const std::string& fix) const {
   const RunError error("comm.mismatch", cat("in call ", number_, " of Strategy::run() ", what), fix);
   membership_.failed(error);
   throw error;
+}
+
+void RunCalls::refuse_collectives(size_t rank, const TracedCall& call) const {
+  const std::vector<std::string> all = hosts_.texts("collectives", collective_lines(*call.program.graph));
+  const UnequalCollectives other(lines_in(all[rank]), lines_in(all[0]));
+  refuse(cat("the next collective of rank ", rank, " in \"", call.name, "\" is ", other.own,
+             ", and that of rank 0 is ", other.first),
+         other.cure());
 }
 
 void RunCalls::compare(const std::vector<Header>& all, const TracedCall& call) const {
@@ -75,8 +99,12 @@ void RunCalls::compare(const std::vector<Header>& all, const TracedCall& call) c
     if (other.variables != first.variables)
       refuse(cat("of \"", call.name, "\" rank ", rank, " meets other new variables than rank 0"),
              "all workers make the same variables");
-    // Of parts of other sizes programs differ in their shapes.
-    if (other.signature != first.signature || other.program == first.program) continue;
+    if (other.signature != first.signature) {
+      // Of parts of other sizes programs differ in their shapes, and where they meet they must not.
+      if (other.collectives != first.collectives) refuse_collectives(rank, call);
+      continue;
+    }
+    if (other.program == first.program) continue;
     const std::vector<std::string> lines = hosts_.texts("programs", lines_of(*call.program.graph));
     const auto [odd, wanted] = first_other_lines(lines[rank], lines[0]);
     refuse(
@@ -104,6 +132,7 @@ void RunCalls::begin(const TracedCall& call) {
   const Known& program = known(call);
   own.signature = program.signature;
   own.program = program.program;
+  own.collectives = program.collectives;
   own.told_to_go = membership_.asked_to_go();
   const std::vector<Header> all = hosts_.of_each("call", own);
   compare(all, call);
