@@ -9,6 +9,7 @@
 #include "optim/rule.h"
 #include "place/shares.h"
 #include "train/output_makers.h"
+#include "train/scaled_rows.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -248,7 +249,7 @@ Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWat
   const std::vector<Variable> weights = Running::model()->trainable_variables();
   Tensor seed = this->seed(found.sums.weight), of_rows;
   if (scaling && sums()) {
-    of_rows = LossScaling::of_rows(maximum(found.sums.weight, static_cast<double>(rows.row_weight.size(0))));
+    of_rows = ScaledRows::of_rows(maximum(found.sums.weight, static_cast<double>(rows.row_weight.size(0))));
     seed = seed * of_rows;
   }
   const std::vector<Tensor> gradients = tape.gradient(found.sums.sum, weights, {.output_gradients = {seed}});
@@ -291,7 +292,16 @@ void Model::compile(ModelOptions options, Location at) {
     throw ValueError("model.compress",
                      "logical shards give the bits of one device, and gradients that travel in bf16 others",
                      "leave out logical_shards, or compress");
-  if (!training.options.loss_scale && compute_dtype() == DType::kF16) training.options.loss_scale.emplace();
+  if (const LossScaling* const own = training.options.optimizer.loss_scaling()) {
+    if (training.options.loss_scale)
+      throw ValueError("loss_scale.two",
+                       "the optimizer is a LossScaleOptimizer, and .loss_scale is given as well",
+                       "leave out one of them");
+    training.scaling = *own;
+    training.options.optimizer = training.options.optimizer.inner_optimizer();
+  }
+  if (!training.scaling && !training.options.loss_scale && compute_dtype() == DType::kF16)
+    training.options.loss_scale.emplace();
   if (training.options.loss_scale) training.scaling.emplace(*training.options.loss_scale);
   const auto step = [&](bool trains) {
     TrainStep::Body eager = [&training, trains](std::span<const Tensor> arguments, StepWatch* watch) {
