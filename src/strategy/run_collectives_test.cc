@@ -1,4 +1,8 @@
-// What functions call that Strategy::run() runs; in each place: src/place/ways_collectives_test.cc.
+// What functions call that Strategy::run() runs, and optimizers there; in each place:
+// src/place/ways_collectives_test.cc.
+#include <cmath>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
@@ -52,6 +56,48 @@ TEST(RunCollectives, WorkersTellEachOtherEagerly) {
     EXPECT_EQ(strategy::broadcast(own, 2).to_vector<float>(), (std::vector<float>{2, 2}));
     EXPECT_EQ(strategy::barrier(own).to_vector<float>(), own.to_vector<float>());
   });
+}
+
+// Batches of 10 rows, whose gradients so many calls add up, each sent by itself.
+std::vector<float> accumulated_by(const Strategy& strategy, int64_t calls, int64_t batch,
+                                  bool scaled = false) {
+  const auto scope = strategy.scope();
+  const Tensor x = random_normal({60, 3}, 4, 0),
+               y = matmul(x, reshape(Tensor::of<float>({1, -2, 3}), {3, 1}));
+  Variable w(full({3, 1}, 0));
+  Optimizer optimizer = Adam{.learning_rate = 0.1, .gradient_accumulation_steps = calls};
+  if (scaled) optimizer = LossScaleOptimizer{.inner_optimizer = optimizer, .dynamic_growth_steps = 3};
+  const auto step = function([&](const Tensor& rows, const Tensor& labels) {
+    GradientTape tape;
+    const Tensor loss = reduce_sum(square(matmul(rows, w) - labels), {0, 1});
+    const Tensor count = full({}, static_cast<double>(rows.size(0)));
+    const auto sums = strategy::all_reduce({tape.gradient(optimizer.scale_loss(loss), {w})[0], count});
+    optimizer.apply({sums[0]}, {w}, {.weight = sums[1]});
+  });
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    DistributedDataset batches = strategy.distribute(Dataset::from_tensor_slices({x, y}).batch(batch));
+    while (const auto rows = batches.next()) strategy.run(step, *rows);
+  }
+  EXPECT_EQ(optimizer.variables()[1].read().item<int64_t>(), 5 * 60 / (calls * batch));
+  return w.read().to_vector<float>();
+}
+
+// 10 and 4 rows do not go round for 3; the mean is over all rows of the calls.
+TEST(RunCollectives, CallsThatAccumulateLearnAsOneDeviceDoes) {
+  const std::vector<float> whole = accumulated_by(strategy::OneDevice(), 1, 20);
+  EXPECT_GT(std::abs(whole[1]), 1);
+  const auto near = [&](const Strategy& strategy) {
+    for (const bool scaled : {false, true}) {
+      for (const auto& [calls, batch] : {std::pair<int64_t, int64_t>{1, 20}, {2, 10}, {5, 4}}) {
+        const std::vector<float> other = accumulated_by(strategy, calls, batch, scaled);
+        for (size_t i = 0; i < whole.size(); ++i)
+          EXPECT_NEAR(other[i], whole[i], 3e-6) << strategy.num_replicas_in_sync() << " x " << calls;
+      }
+    }
+  };
+  near(strategy::OneDevice());
+  for (const int devices : {1, 2, 3}) near(strategy::Mirrored({.devices = devices}));
+  for (const int world : {2, 3}) on_each_worker(world, near);
 }
 
 }  // namespace
