@@ -58,18 +58,26 @@ struct RunCalls::Header {
   uint64_t told_to_go = 0;
 };
 
-const RunCalls::Known& RunCalls::known(const TracedCall& call) {
+const RunCalls::Known& RunCalls::known(const TracedCall& call, Fresh& fresh) {
   const GraphPtr& graph = call.program.graph;
   const auto found = programs_.find(graph.get());
   if (found != programs_.end() && found->second.graph.lock() == graph) return found->second;
+  const auto meet = [&](const std::vector<VariablePtr>& variables, std::vector<Variable>& to) {
+    for (const VariablePtr& variable : variables) {
+      if (!met_.insert(variable).second) continue;
+      to.emplace_back(variable);
+      fresh.hash = hash_combine(fresh.hash, hash_text(cat(variable->type)));
+    }
+  };
+  meet(call.program.updated, fresh.assigned);
+  meet(call.program.variables, fresh.read);
   std::erase_if(programs_, [](const auto& each) { return each.second.graph.expired(); });
   uint64_t signature = 0;
   for (const TensorType& type : call.signature)
     signature = hash_combine(signature, hash_text(to_string(type)));
-  return programs_
-      .insert_or_assign(graph.get(),
-                        Known{graph, signature, graph->content_hash(), hash_text(collective_lines(*graph))})
-      .first->second;
+  const Known program{graph, hash_text(call.name), signature, graph->content_hash(),
+                      hash_text(collective_lines(*graph))};
+  return programs_.insert_or_assign(graph.get(), program).first->second;
 }
 
 void RunCalls::refuse(const std::string& what, const std::string& fix) const {
@@ -118,29 +126,22 @@ void RunCalls::compare(const std::vector<Header>& all, const TracedCall& call) c
 void RunCalls::begin(const TracedCall& call) {
   ++number_;
   membership_.begin_step(number_);
-  std::vector<Variable> assigned, read;
-  Header own{.number = number_, .name = hash_text(call.name)};
-  const auto meet = [&](const std::vector<VariablePtr>& variables, std::vector<Variable>& fresh) {
-    for (const VariablePtr& variable : variables) {
-      if (!met_.insert(variable).second) continue;
-      fresh.emplace_back(variable);
-      own.variables = hash_combine(own.variables, hash_text(cat(variable->type)));
-    }
-  };
-  meet(call.program.updated, assigned);
-  meet(call.program.variables, read);
-  const Known& program = known(call);
-  own.signature = program.signature;
-  own.program = program.program;
-  own.collectives = program.collectives;
-  own.told_to_go = membership_.asked_to_go();
+  Fresh fresh;
+  const Known& program = known(call, fresh);
+  const Header own{.number = number_,
+                   .name = program.name,
+                   .signature = program.signature,
+                   .program = program.program,
+                   .collectives = program.collectives,
+                   .variables = fresh.hash,
+                   .told_to_go = membership_.asked_to_go()};
   const std::vector<Header> all = hosts_.of_each("call", own);
   compare(all, call);
   if (std::ranges::any_of(all, [](const Header& each) { return each.told_to_go != 0; }))
     membership_.agree_to_go();
-  if (!assigned.empty()) hosts_.broadcast(assigned);
-  std::ranges::move(assigned, std::back_inserter(assigned_));
-  if (!read.empty()) audits_.require_equal_in(cat("run \"", call.name, "\""), read, {});
+  if (!fresh.assigned.empty()) hosts_.broadcast(fresh.assigned);
+  std::ranges::move(fresh.assigned, std::back_inserter(assigned_));
+  if (!fresh.read.empty()) audits_.require_equal_in(cat("run \"", call.name, "\""), fresh.read, {});
 }
 
 void RunCalls::end() {

@@ -38,12 +38,17 @@ class RunCalls {
 
  private:
   struct Header;
-  // Of a program that was called before.
+  // Of a program that was called before: its variables have been met.
   struct Known {
     std::weak_ptr<const Graph> graph;
-    uint64_t signature, program, collectives;
+    uint64_t name, signature, program, collectives;
   };
-  const Known& known(const TracedCall& call);
+  // What is to be done before a program's first call: variables that none before it assigned, or read.
+  struct Fresh {
+    std::vector<Variable> assigned, read;
+    uint64_t hash = 0;
+  };
+  const Known& known(const TracedCall& call, Fresh& fresh);
   void compare(const std::vector<Header>& all, const TracedCall& call) const;
   [[noreturn]] void refuse_collectives(size_t rank, const TracedCall& call) const;
   [[noreturn]] void refuse(const std::string& what, const std::string& fix) const;
