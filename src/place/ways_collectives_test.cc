@@ -126,6 +126,42 @@ TEST_P(Broadcast, ARootThatIsNotThereIsRefused) {
   EXPECT_EQ(rule_of([&] { broadcast(numbered_rows(*way, kRows, 0)); }), "strategy.root");
 }
 
+class Together : public OnEachWay {};
+ESPALIER_ON_WAYS(Together, {{"shards4", "refused: LogicalShards.DoNotGather"}});
+
+// Some begin before others have ended, and some are done as they begin.
+TEST_P(Together, EachHasWhatIsItsOwn) {
+  const OnWay all(*way, [this](int64_t) -> OnProcess {
+    const int last = static_cast<int>(replicas) - 1;
+    return {{},
+            TracedFunction(
+                [last](std::span<const Tensor> in) {
+                  const Tensor own = slice(in[0], {0, 0}, {1, kWidth});
+                  return std::vector<Tensor>{strategy::all_gather(own), strategy::broadcast(own, last),
+                                             strategy::all_reduce({own})[0], strategy::broadcast(own),
+                                             strategy::all_gather(own * 2)};
+                },
+                {.name = "together"})};
+  });
+  for (const int64_t turn : {0, 1, 2}) {
+    const OfReplicas results = all(rows_for(*way, kRows, turn));
+    std::vector<Numbers> rows;
+    Numbers gathered, sum(kWidth);
+    for (size_t i = 0; i < replicas; ++i) {
+      rows.push_back(rows_times(turn, {rows_of(i).first, rows_of(i).first + 1}, all_of(1)));
+      gathered.insert(gathered.end(), rows[i].begin(), rows[i].end());
+      sum = sum + rows[i];
+    }
+    for (const std::vector<Tensor>& own : results) {
+      EXPECT_EQ(numbers_in(own[0]), gathered);
+      EXPECT_EQ(numbers_in(own[1]), rows.back());
+      EXPECT_EQ(numbers_in(own[2]), sum);
+      EXPECT_EQ(numbers_in(own[3]), rows.front());
+      EXPECT_EQ(numbers_in(own[4]), gathered * 2);
+    }
+  }
+}
+
 // An op that says when a replica comes to it, and is slow on the last one.
 struct Notes {
   struct Note {

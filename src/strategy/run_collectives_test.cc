@@ -1,12 +1,17 @@
 // What functions call that Strategy::run() runs, and optimizers there; in each place:
 // src/place/ways_collectives_test.cc.
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "base/rule_of_test.h"
+#include "espalier/devices.h"
 #include "espalier/espalier.h"
+#include "pjrt/open.h"
+#include "pjrt/plugin_test.h"
 #include "strategy/workers_test.h"
 
 namespace espalier {
@@ -98,6 +103,64 @@ TEST(RunCollectives, CallsThatAccumulateLearnAsOneDeviceDoes) {
   near(strategy::OneDevice());
   for (const int devices : {1, 2, 3}) near(strategy::Mirrored({.devices = devices}));
   for (const int world : {2, 3}) on_each_worker(world, near);
+}
+
+// By a real PJRT plugin: devices of one process meet in its own collectives, workers in ours.
+class RunCollectivesOnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    ESPALIER_NEEDS_PLUGIN();
+    ASSERT_TRUE(pjrt::tests_have_cpu_devices(3));
+  }
+  static void on_devices(const std::function<void(const Strategy&)>& program) {
+    for (const int devices : {2, 3}) {
+      const DeviceScope there(pjrt::test_plugin());
+      program(strategy::Mirrored({.devices = devices}));
+    }
+    pjrt::open_device(pjrt::test_plugin());
+    for (const std::string& error :
+         errors_of_workers(2, program, "", [](int rank) { return pjrt::open_device(cat("xla-cpu:", rank)); }))
+      EXPECT_EQ(error, "");
+  }
+};
+
+TEST_F(RunCollectivesOnDevice, GiveWhatTheyGiveHere) {
+  on_devices([](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const int world = strategy.num_replicas_in_sync(), first = strategy.first_replica();
+    const auto call = function([](const Tensor& x) {
+      GradientTape tape;
+      tape.watch(x);
+      // Replica r has r + 1, and -0, which no sum keeps.
+      const Tensor all = strategy::all_gather(strategy::barrier(x)), one = strategy::broadcast(x, 1);
+      const Tensor loss = sum(square(all)) + sum(one * 10);
+      return std::vector<Tensor>{all, bitcast_convert(one, DType::kU32), tape.gradient(loss, {x})[0]};
+    });
+    PerReplica x;
+    for (int i = 0; i < strategy.replicas_here(); ++i)
+      x.values.push_back(Tensor::of<float>({static_cast<float>(first + i + 1), -0.0f}));
+    const std::vector<PerReplica> out = strategy.run(call, {x});
+    for (int i = 0; i < strategy.replicas_here(); ++i) {
+      const auto k = static_cast<size_t>(i);
+      std::vector<float> all;
+      for (int replica = 0; replica < world; ++replica)
+        all.insert(all.end(), {static_cast<float>(replica + 1), -0.0f});
+      EXPECT_EQ(out[0].values[k].to_vector<float>(), all);
+      EXPECT_EQ(out[1].values[k].to_vector<uint32_t>(), (std::vector<uint32_t>{0x40000000, 0x80000000}));
+      // All have the square of each, and ten times what the second has.
+      const float own = static_cast<float>(2 * world * (first + i + 1)),
+                  of_root = static_cast<float>(first + i == 1 ? 10 * world : 0);
+      EXPECT_EQ(out[2].values[k].to_vector<float>(), (std::vector<float>{own + of_root, of_root}));
+    }
+  });
+}
+
+TEST_F(RunCollectivesOnDevice, SlowCallsThatAccumulateLearnAsOneDeviceDoes) {
+  const std::vector<float> whole = accumulated_by(strategy::OneDevice(), 1, 12);
+  on_devices([&](const Strategy& strategy) {
+    const std::vector<float> other = accumulated_by(strategy, 2, 6, true);
+    for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(other[i], whole[i], 1e-5);
+  });
 }
 
 }  // namespace
