@@ -10,6 +10,7 @@
 //             blocking     the same where each collective is done as it begins
 //             narrow       overlapped, by gradients in bf16
 //             overhead     what a step of two workers spends on others besides its gradients
+//             call         how much longer a call of Strategy::run() takes than a step of fit, by two workers
 //             device_overlapped, device_blocking, device_alone
 //                          a step of workers with a device of ESPALIER_BENCH_PLUGIN each: as it is, where
 //                          each collective is done as it begins, and where none does anything
@@ -27,6 +28,7 @@
 #include <string>
 #include <string_view>
 
+#include "called_steps.h"
 #include "cli/workload_models.h"
 #include "comm/forwarding.h"
 #include "espalier/devices.h"
@@ -364,10 +366,46 @@ bool run_overhead(const Workload& workload, double seconds) {
   });
 }
 
+// A round of the one, and a round of the other, by turns: the median of what they differ by.
+bool run_call(const Workload& workload, double seconds) {
+  constexpr int kWorld = 2, kRounds = 9;
+  return on_forked_ranks(kWorld, [&](MeteredCommunicator& ranks) {
+    set_threads(1);
+    const RunContext context({.threads = 1, .communicator = &ranks});
+    const RunScope in(context);
+    const strategy::MultiWorkerMirrored workers;
+    const auto scope = workers.scope();
+    Training training(workload);
+    Sequential model = workload.model();
+    const cli::WorkloadBatches batches = workload.batches();
+    CalledSteps calls(model, workload.optimizer, workers, batches.x, batches.y);
+    calls.run(2);
+    const double first_loss = calls.loss();
+    // As many as the first worker finds.
+    const double each = seconds / (2 * kRounds), step = training.fit(each);
+    const int count = static_cast<int>(
+        strategy::broadcast(full({}, std::max(1.0, each / step), DType::kF64)).item<double>());
+    std::vector<double> of_fit, of_calls, more;
+    for (int round = 0; round < kRounds; ++round) {
+      of_fit.push_back(training.fit(each));
+      of_calls.push_back(calls.run(count));
+      more.push_back(of_calls.back() - of_fit.back());
+    }
+    if (ranks.rank() == 0)
+      std::printf(
+          "{\"peer\": \"espalier\", \"workload\": \"%s\", \"strategy\": \"call\", \"dtype\": \"f32\", "
+          "\"value\": %.3f, \"unit\": \"us more than a step of fit\", \"call_us\": %.3f, \"step_us\": "
+          "%.3f}\n",
+          workload.name.data(), median(more) * 1e6, median(of_calls) * 1e6, median(of_fit) * 1e6);
+    return calls.loss() < first_loss;
+  });
+}
+
 constexpr struct {
   std::string_view name;
   bool (*run)(const Workload&, double seconds);
-} kStrategies[] = {{"overhead", run_overhead},  // forks before this process has threads
+} kStrategies[] = {{"overhead", run_overhead},  // forks before this process has threads, as the next
+                   {"call", run_call},
                    {"one", run_one},
                    {"mirrored", run_mirrored},
                    {"multiworker", run_multiworker},
@@ -396,7 +434,7 @@ int main(int argc, char** argv) {
   if (!known || !(seconds > 0)) {
     std::fprintf(stderr,
                  "usage: bench_strategies [mlp|cnn|char_gpt "
-                 "one|mirrored|multiworker|overlapped|blocking|narrow|overhead|"
+                 "one|mirrored|multiworker|overlapped|blocking|narrow|overhead|call|"
                  "device_overlapped|device_blocking|device_alone [SECONDS]]\n");
     return 2;
   }

@@ -146,17 +146,6 @@ struct OutputOptions {
   std::vector<Metric> metrics = {};
 };
 
-// What a loss is multiplied by before it is differentiated, so that gradients in float16 do not become 0; the
-// optimizer divides by it again. A step whose gradients are not all finite changes nothing but scale and
-// counters: no variable, average or iteration. Its rows count in loss and metrics, as in Keras, where their
-// loss is finite. From Keras' LossScaleOptimizer.
-struct LossScale {
-  double initial = 32768;
-  // Doubled after `growth_steps` finite steps, halved after each other one; else it stays.
-  bool dynamic = true;
-  int64_t growth_steps = 2000;
-};
-
 struct ModelOptions {
   Optimizer optimizer = Adam{};
   Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
@@ -187,7 +176,9 @@ struct ModelOptions {
   // None: dynamic where the model's dtype policy computes in float16 ("mixed_float16", "float16"), else no
   // scale, and where only layers of it do, fit raises StateError[fit.loss_scale]. With one the logs have
   // "loss_scale", and check_numerics leaves gradients to it: what it finds are losses and new weights. Raises
-  // ValueError[loss_scale.initial] unless positive and finite, [loss_scale.growth_steps] for less than 1.
+  // ValueError[loss_scale.initial] unless positive and finite, [loss_scale.growth_steps] for less than 1. A
+  // LossScaleOptimizer brings one, and steps are made by its inner optimizer: [loss_scale.two] beside
+  // another.
   std::optional<LossScale> loss_scale = {};
 };
 

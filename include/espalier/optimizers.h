@@ -118,6 +118,17 @@ struct Adagrad {
   double loss_scale_factor = 1;
 };
 
+// What a loss is multiplied by before it is differentiated, so that gradients in float16 do not become 0; the
+// optimizer divides by it again. A step whose gradients are not all finite changes nothing but scale and
+// counters: no variable, average or iteration. Its rows count in loss and metrics, as in Keras, where their
+// loss is finite. From Keras' LossScaleOptimizer.
+struct LossScale {
+  double initial = 32768;
+  // Doubled after `growth_steps` finite steps, halved after each other one; else it stays.
+  bool dynamic = true;
+  int64_t growth_steps = 2000;
+};
+
 // What stands between gradients and an update, known when it runs.
 struct UpdateControl {
   // f32[]: each gradient counts times this, before bounds. Undefined: 1.
@@ -130,6 +141,9 @@ struct UpdateControl {
   Tensor apply = {};
 };
 
+class LossScaling;
+struct LossScaleOptimizer;
+
 // State is variables ("adam/step", "adam/learning_rate", "adam/m/<path>", ...), so it is saved, traced and
 // sharded like any other. A handle: copies share state.
 class Optimizer {
@@ -141,6 +155,9 @@ class Optimizer {
   Optimizer(const AdamW& options, Location at = Location::here());
   Optimizer(const RMSprop& options, Location at = Location::here());
   Optimizer(const Adagrad& options, Location at = Location::here());
+  // See there. Raises ValueError[loss_scale.initial] and [loss_scale.growth_steps] as compile() does,
+  // [loss_scale.two] for an inner optimizer that is one itself.
+  Optimizer(const LossScaleOptimizer& options, Location at = Location::here());
 
   // New values of `variables` from their gradients (same order; an undefined gradient leaves its variable
   // alone). Raises ValueError when the counts differ, [optimizer.gradients] when there is no gradient at all,
@@ -152,7 +169,8 @@ class Optimizer {
   // type.
   void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
              const UpdateControl& control, Location at = Location::here());
-  // What to differentiate instead of the loss: the loss times loss_scale_factor.
+  // What to differentiate instead of the loss: the loss times loss_scale_factor, and times dynamic_scale() of
+  // a LossScaleOptimizer.
   Tensor scale_loss(const Tensor& loss) const;
   int64_t gradient_accumulation_steps() const;
   // With use_ema the variables become their averages, those that have one.
@@ -160,14 +178,41 @@ class Optimizer {
   // Assign it to change the rate between or inside steps. Under a schedule it is the rate of the last update
   // (before: of the first), and every update assigns it.
   Variable learning_rate() const;
+  // Of a LossScaleOptimizer: f32[], its scale; and the optimizer inside, which knows of no scale. Raise
+  // StateError[optimizer.loss_scale] for others.
+  Variable dynamic_scale() const;
+  Optimizer inner_optimizer() const;
+  // Those of a scale are behind the others.
   std::vector<Variable> variables() const;
 
   struct Rule;
   explicit Optimizer(std::shared_ptr<Rule> rule) : rule_(std::move(rule)) {}
   const std::shared_ptr<Rule>& rule() const { return rule_; }
+  // Null without one.
+  const LossScaling* loss_scaling() const { return scaling_.get(); }
 
  private:
   std::shared_ptr<Rule> rule_;
+  std::shared_ptr<LossScaling> scaling_;  // null: none
+};
+
+// Keras': an optimizer under a loss scale that follows what overflows, for loops of one's own; compile()
+// takes it, too.
+//
+//     Optimizer optimizer = LossScaleOptimizer{.inner_optimizer = Adam{}};
+//     ...
+//     const auto gradients = tape.gradient(optimizer.scale_loss(loss), weights);
+//     optimizer.apply(gradients, weights);  // of several replicas: strategy::all_reduce(gradients)
+//
+// apply() divides gradients by the scale. Where one of them is not finite it changes nothing, neither
+// variables nor the inner optimizer's state, and the scale is halved; behind so many updates in a row it is
+// doubled. Replicas agree on it without a word: what is not finite on one of them is not finite in the sum on
+// all. So the order is scale_loss, gradient, all_reduce, apply; what overflows only in the sum is skipped as
+// well. Calls that gradients are accumulated over are skipped one by one.
+struct LossScaleOptimizer {
+  Optimizer inner_optimizer;
+  double initial_scale = 32768;
+  int64_t dynamic_growth_steps = 2000;
 };
 
 }  // namespace espalier

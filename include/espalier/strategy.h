@@ -126,6 +126,21 @@ namespace strategy {
 // that is called by itself; DTypeError[strategy.mean] for a mean of integers.
 std::vector<Tensor> all_reduce(const std::vector<Tensor>& values, ReduceOp op = ReduceOp::kSum,
                                Location at = Location::here());
+// There, too: what all replicas have of a value, in their order, one behind the other along `axis`: f32[2,3]
+// of each of 4 gives f32[8,3], the same on all. Values have one type. Where they have not, as with parts of
+// other sizes, it raises ValueError[strategy.collectives] among replicas of this process,
+// RunError[comm.mismatch] among workers; Strategy::gather() takes such, behind the call. The gradient of each
+// is its own part of the sum over all replicas. Raises StateError[strategy.outside] as all_reduce does,
+// UnsupportedError[shards.collective] over logical shards.
+Tensor all_gather(const Tensor& value, int64_t axis = 0, Location at = Location::here());
+// There, too: the value of replica `root`, on all. Others give a value of the same type, which counts for
+// nothing. The gradient of the root's is the sum over all replicas, that of others is 0. Raises
+// ValueError[strategy.root] for a root that is not there, and what all_gather() raises.
+Tensor broadcast(const Tensor& value, int root = 0, Location at = Location::here());
+// There, too: `value` as it is, when every replica has its own: what is made of the result is made behind
+// what each was made of on all replicas. Its gradient is that of the value. Raises
+// StateError[strategy.outside] as all_reduce does.
+[[nodiscard]] Tensor barrier(const Tensor& value, Location at = Location::here());
 
 // In a function that Strategy::run() runs, f32[rows]: what each of `rows` counts. Devices of a plugin run on
 // equally many rows: where a batch does not go round, some have rows of weight 0 behind theirs, which repeat

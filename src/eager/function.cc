@@ -216,6 +216,7 @@ struct TracedFunction::Impl {
       throw StateError("function.nested",
                        cat("\"", options.name, "\" is called inside of a traced function or a region"));
     }
+    const ReplicasScope replicas(place.key.world);
     std::vector<Tensor> results;
     call({&arguments, 1}, place, context, {&results, 1}, [&](const Plan& plan) {
       if (place.device && place.device->world() > 1 && !place.key.replicas &&
@@ -248,8 +249,9 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
 void TracedFunction::prepare(std::span<const Tensor> arguments) const {
   const RunContext& context = RunContext::current();
   CallState state;
-  while (!state.settled) impl_->find_plans(state, {&arguments, 1}, context);
   const PlaceOf place(context);
+  const ReplicasScope replicas(place->key.world);
+  while (!state.settled) impl_->find_plans(state, {&arguments, 1}, context);
   if (!place->device) impl_->find_program(state, *place, context);
 }
 
@@ -258,6 +260,7 @@ std::vector<std::vector<Tensor>> TracedFunction::call_each(std::span<const std::
                                                            const BeforeCall& before) const {
   const RunScope scope(context);
   if (arguments.size() == 1) return {impl_->call_one(arguments[0], place, context, before)};
+  const ReplicasScope replicas(place.key.world);
   const std::vector<std::span<const Tensor>> lists(arguments.begin(), arguments.end());
   std::vector<std::vector<Tensor>> results(lists.size());
   impl_->call(lists, place, context, results, [&](const Plan& plan) {

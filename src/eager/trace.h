@@ -20,6 +20,20 @@ inline bool sole_owner(const Tensor& tensor) {
   return node.use_count() == 1 && node->owns_array();
 }
 
+// How many replicas run what this thread traces: as many as its innermost ReplicasScope says; without one, as
+// in eager calls, those of the context.
+int replicas_in(const RunContext& context);
+class ReplicasScope {
+ public:
+  explicit ReplicasScope(int replicas);
+  ~ReplicasScope();
+  ReplicasScope(const ReplicasScope&) = delete;
+  ReplicasScope& operator=(const ReplicasScope&) = delete;
+
+ private:
+  const int before_;
+};
+
 // One thing that traces depend on besides their arguments: the trainable flags of a layer or of a variable,
 // the dtype policy. Thread-safe.
 class Structure {
@@ -50,14 +64,19 @@ class Structures {
  public:
   void add(Structure& structure) { structure.tell(changed()); }
   void add(const RunContext& context) { context_ = context.id; }
+  void add_replicas(int replicas) { replicas_ = replicas; }
   // All that the trace of another part of the same program asked about.
   void add(const Structures& other) {
     changed_.insert(changed_.end(), other.changed_.begin(), other.changed_.end());
     if (other.context_) context_ = other.context_;
+    if (other.replicas_) replicas_ = other.replicas_;
   }
   const Structure::Changed& changed() const { return changed_.front(); }
   // Whether a trace in this context would find the same.
-  bool hold(const RunContext& context) const { return !are_gone() && (!context_ || context_ == context.id); }
+  bool hold(const RunContext& context) const {
+    return !are_gone() && (!context_ || context_ == context.id) &&
+           (!replicas_ || replicas_ == replicas_in(context));
+  }
   // Whether they hold in no context, ever.
   bool are_gone() const {
     for (const Structure::Changed& changed : changed_) {
@@ -69,6 +88,7 @@ class Structures {
  private:
   std::vector<Structure::Changed> changed_{std::make_shared<std::atomic<bool>>(false)};  // one a trace
   uint64_t context_ = 0;  // whose generator draws; 0: none
+  int replicas_ = 0;      // who run it; 0: any number
 };
 
 struct VariableState final : StateCell, std::enable_shared_from_this<VariableState> {
@@ -121,6 +141,8 @@ class Trace {
   // What all traces of this thread that have not ended, hidden ones too, depend on from now on.
   static void depend_on(const StructurePtr& structure);
   static void depend_on(const RunContext& context);
+  // replicas_in() of the current context, which they depend on from now on.
+  static int replicas();
   // Adds to `open` what says of each of them that it has changed.
   static void add_open(std::vector<Structure::Changed>& open);
   const Structures& structures() const { return structures_; }

@@ -14,6 +14,7 @@ thread_local Trace* current_trace = nullptr;
 thread_local Trace* innermost_trace = nullptr;  // an EagerScope leaves it
 thread_local bool tracing_again = false;
 thread_local uint64_t context = 0;
+thread_local int replicas = 0;      // of the innermost ReplicasScope; 0: there is none
 constexpr int kAutocastShift = 56;  // of trace_context(): the dtype of an AutocastScope and 1, or 0
 
 void check_assignable(const VariableState& variable, const Tensor& value) {
@@ -41,6 +42,10 @@ Tensor beside(const VariableState& variable, const Tensor& value) {
 
 uint64_t& trace_context() { return context; }
 
+int replicas_in(const RunContext& run) { return replicas ? replicas : run.world; }
+ReplicasScope::ReplicasScope(int own) : before_(std::exchange(replicas, own)) {}
+ReplicasScope::~ReplicasScope() { replicas = before_; }
+
 Trace::Trace(std::string name, bool again)
     : builder_(std::move(name)),
       previous_(current_trace),
@@ -67,6 +72,11 @@ void Trace::depend_on(const StructurePtr& structure) {
 }
 void Trace::depend_on(const RunContext& context) {
   for (Trace* trace = innermost_trace; trace; trace = trace->outer_) trace->structures_.add(context);
+}
+int Trace::replicas() {
+  const int out = replicas_in(RunContext::current());
+  for (Trace* trace = innermost_trace; trace; trace = trace->outer_) trace->structures_.add_replicas(out);
+  return out;
 }
 void Trace::add_open(std::vector<Structure::Changed>& open) {
   for (Trace* trace = innermost_trace; trace; trace = trace->outer_) {

@@ -57,16 +57,22 @@ Collective::Reduce reduction(Reducer reducer, DType dtype) {
   return out;
 }
 
-// Nothing for groups of a part of the ranks, for which there is no kernel.
+// Nothing for groups of a part of the ranks, for which there is no kernel. A group stands in the order of
+// ranks, but that of a broadcast, whose first one is its root.
 std::shared_ptr<CollectiveParams> all_ranks(const KernelSite& site, Collective::Kind kind) {
   auto out = std::make_shared<CollectiveParams>();
   const auto groups = split_groups(read_dims(site.attributes, "replica_groups"));
   if (groups.size() > 1) return nullptr;
   if (groups.size() == 1) {
-    for (size_t i = 0; i < groups[0].size(); ++i) {
-      if (groups[0][i] != static_cast<int64_t>(i)) return nullptr;
+    std::vector<int64_t> group = groups[0];
+    if (kind == Collective::Kind::kBroadcast && !group.empty()) {
+      out->what.root = static_cast<int>(group[0]);
+      std::ranges::sort(group);
     }
-    out->ranks = groups[0].size();
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (group[i] != static_cast<int64_t>(i)) return nullptr;
+    }
+    out->ranks = group.size();
   }
   const DType dtype = site.inputs[0]->dtype;
   out->what.kind = kind;

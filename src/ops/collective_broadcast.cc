@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/collective.h"
 
 namespace espalier {
@@ -67,8 +69,12 @@ Tensor is_root(const CollectiveGroups& groups) {
 // At least on the first of each group, the sum of what its processes hold. No reduction knows groups of
 // partitions alone, so there each sends its own.
 Tensor sum_at_root(const Tensor& x, const CollectiveGroups& groups) {
-  if (groups.channel <= 0) return all_reduce({x}, Reducer::kSum, groups)[0];
-  const auto all = split_groups(groups.replica_groups);
+  auto all = split_groups(groups.replica_groups);
+  if (groups.channel <= 0) {
+    // A sum knows no root: it is made in the order of ids.
+    for (auto& group : all) std::ranges::sort(group);
+    return all_reduce({x}, Reducer::kSum, {flat_groups(all)})[0];
+  }
   if (all.empty()) {
     throw UnsupportedError("collective_broadcast.gradient",
                            "the gradient of a broadcast over partitions needs replica_groups");

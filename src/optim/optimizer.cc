@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/shortest.h"
 #include "ir/sink.h"
 #include "optim/accumulate.h"
 #include "optim/average.h"
 #include "optim/clip.h"
+#include "optim/loss_scaling.h"
 #include "optim/rule.h"
 
 namespace espalier {
@@ -109,12 +111,26 @@ void check_gradient(const Variable& variable, const Tensor& gradient) {
   }
 }
 
+void require_scaling(const Optimizer::Rule& rule, const LossScaling* scaling) {
+  if (!scaling)
+    throw StateError("optimizer.loss_scale", cat(rule.name, " has no loss scale"),
+                     "make it LossScaleOptimizer{.inner_optimizer = ...}");
+}
+
 void check_control(const char* what, const Tensor& given, const TensorType& wanted) {
   if (given.defined() && given.type() != wanted)
     throw DTypeError("optimizer.control", cat(what, " must be ", wanted, ", got ", given.type()));
 }
 
 }  // namespace
+
+Optimizer::Optimizer(const LossScaleOptimizer& options, Location at) : rule_(options.inner_optimizer.rule_) {
+  const CallScope scope(at);
+  if (options.inner_optimizer.scaling_)
+    throw ValueError("loss_scale.two", "the inner optimizer is a LossScaleOptimizer itself", "one is enough");
+  scaling_ = std::make_shared<LossScaling>(
+      LossScale{.initial = options.initial_scale, .growth_steps = options.dynamic_growth_steps});
+}
 
 void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
                       Location at) {
@@ -142,6 +158,14 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   check_control("weight", control.weight, {DType::kF32, {}});
   check_control("apply", control.apply, {DType::kBool, {}});
   Pending pending{gradients, control};
+  Tensor finite;
+  if (scaling_) {
+    const UpdateControl scaled = scaling_->control(LossScaling::overflow(gradients), {});
+    finite = scaled.apply;
+    pending.count_times(scaled.scale);
+    Tensor& applies = pending.control.apply;
+    applies = applies.defined() ? applies & finite : finite;
+  }
   if (rule_->common.loss_scale_factor != 1)
     pending.count_times(Tensor::scalar(static_cast<float>(1 / rule_->common.loss_scale_factor)));
   if (rule_->common.gradient_accumulation_steps > 1) {
@@ -163,11 +187,13 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
     if (gradients[i].defined()) rule_->update(variables[i], clipping.gradient(i), {clipping.scale(i), apply});
   }
   if (rule_->common.use_ema) average(*rule_, gradients, variables, applies);
+  if (scaling_) scaling_->count(finite);
 }
 
 Tensor Optimizer::scale_loss(const Tensor& loss) const {
   const double factor = rule_->common.loss_scale_factor;
-  return factor == 1 ? loss : loss * factor;
+  const Tensor scaled = factor == 1 ? loss : loss * factor;
+  return scaling_ ? scaled * convert(scaling_->scale(), loss.dtype()) : scaled;
 }
 
 int64_t Optimizer::gradient_accumulation_steps() const { return rule_->common.gradient_accumulation_steps; }
@@ -178,10 +204,21 @@ void Optimizer::finalize_variables(const std::vector<Variable>& variables) {
 
 Variable Optimizer::learning_rate() const { return rule_->learning_rate; }
 
+Variable Optimizer::dynamic_scale() const {
+  require_scaling(*rule_, scaling_.get());
+  return scaling_->variable();
+}
+
+Optimizer Optimizer::inner_optimizer() const {
+  require_scaling(*rule_, scaling_.get());
+  return Optimizer(rule_);
+}
+
 std::vector<Variable> Optimizer::variables() const {
   std::vector<Variable> out{rule_->learning_rate, rule_->step};
   out.insert(out.end(), rule_->accumulated.begin(), rule_->accumulated.end());
   out.insert(out.end(), rule_->slots.begin(), rule_->slots.end());
+  if (scaling_) std::ranges::copy(scaling_->variables(), std::back_inserter(out));
   return out;
 }
 

@@ -1,9 +1,12 @@
 #include "pjrt/program_text.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "base/format.h"
 #include "espalier/ops.h"
+#include "ir/attribute_reader.h"
 #include "ops/collective.h"
 #include "ops/indexed.h"
 #include "ops/reduce_window.h"
@@ -97,18 +100,47 @@ bool is_constant(const Graph& graph, ValueId value) {
   return node.op == &op_broadcast_in_dim && constant_of(graph, graph.inputs(node)[0]);
 }
 
-std::shared_ptr<Graph> for_xla(const Graph& graph) {
+// Where the root of a broadcast stands among all replicas; nothing where others have no part in it.
+std::optional<size_t> root_of_all(const Node& node, size_t replicas) {
+  if (!replicas || node.op != &op_collective_broadcast ||
+      read_integer(node.attributes.get(), "has_dynamic_root"))
+    return {};
+  const auto& groups = static_cast<const CollectiveAttributes&>(*node.attributes).groups;
+  const auto all = split_groups(groups.replica_groups);
+  // None stands twice.
+  if (groups.channel > 0 || all.size() != 1 || all[0].size() != replicas) return {};
+  return static_cast<size_t>(all[0][0]);
+}
+
+// XLA's CPUs and TPUs have no broadcast: the root's of what all gather.
+Tensor broadcast_by_gather(const Tensor& x, size_t root, size_t replicas) {
+  const auto count = static_cast<int64_t>(replicas), at = static_cast<int64_t>(root);
+  std::vector<int64_t> group(replicas);
+  std::iota(group.begin(), group.end(), 0);
+  Shape row = x.shape();
+  row.insert(0, 1);
+  const Tensor all = all_gather({reshape(x, row)}, 0, count, {flat_groups({group})})[0];
+  Dims start(std::vector<int64_t>(row.size())), limit = row;
+  start[0] = at;
+  limit[0] = at + 1;
+  return reshape(slice(all, start, limit), x.shape());
+}
+
+std::shared_ptr<Graph> for_xla(const Graph& graph, size_t replicas) {
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes()) {
     if (node.op == &op_scatter) check_scatter(graph, node);
     if (node.op == &op_reduce_window) check_reduce_window(graph, node);
     if (node.op == &op_all_to_all) check_all_to_all(graph, node);
-    const bool apart = node.input_count > 1 && takes_one_operand(*node.op);
+    const std::optional<size_t> root = root_of_all(node, replicas);
+    const bool apart = root || (node.input_count > 1 && takes_one_operand(*node.op));
     const std::span<const ValueId> inputs = graph.inputs(node);
     const bool hidden =
         node.op == &op_atan2 && (is_constant(graph, inputs[0]) || is_constant(graph, inputs[1]));
     if (node.op != &op_slice && !apart && !hidden) {
-      rewriter.copy(node, rewrite_regions(graph, node, for_xla));
+      std::vector<GraphPtr> regions;
+      for (const GraphPtr& region : graph.regions(node)) regions.push_back(for_xla(*region, replicas));
+      rewriter.copy(node, std::move(regions));
       continue;
     }
     CallScope call(graph.location(node));
@@ -117,7 +149,8 @@ std::shared_ptr<Graph> for_xla(const Graph& graph) {
     if (apart) {
       const std::vector<Tensor> operands = rewriter.mapped_inputs(node);
       for (uint32_t i = 0; i < node.input_count; ++i)
-        rewriter.replace(node.first_result + i, emit(*node.op, node.attributes, {operands[i]}));
+        rewriter.replace(node.first_result + i, root ? broadcast_by_gather(operands[i], *root, replicas)
+                                                     : emit(*node.op, node.attributes, {operands[i]}));
       continue;
     }
     if (hidden) {
@@ -138,7 +171,7 @@ std::string program_text(const Graph& graph, const ProgramOptions& options, size
   if (replicas) check_replicas(graph, replicas);
   static constexpr std::string_view kPrecisions[] = {"HIGHEST", "HIGH", "DEFAULT"};
   return print_program(
-      *for_xla(*inline_composites(graph)),
+      *for_xla(*inline_composites(graph), replicas),
       {.aliases = options.aliases, .precision = kPrecisions[static_cast<size_t>(options.precision)]});
 }
 

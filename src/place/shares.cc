@@ -80,24 +80,39 @@ std::vector<std::string> collectives_of(const Graph& graph) {
   return out;
 }
 
+UnequalCollectives::UnequalCollectives(const std::vector<std::string>& of_one,
+                                       const std::vector<std::string>& of_first) {
+  const size_t count = std::min(of_one.size(), of_first.size());
+  size_t at = 0;
+  while (at < count && of_one[at] == of_first[at]) ++at;
+  // Attributes are told where nothing else differs.
+  const auto text = [&](const std::vector<std::string>& of, bool whole) {
+    if (at == of.size()) return std::string("none");
+    return whole ? of[at] : of[at].substr(0, of[at].find(" {"));
+  };
+  const bool whole = text(of_one, false) == text(of_first, false);
+  own = text(of_one, whole);
+  first = text(of_first, whole);
+}
+
+std::string UnequalCollectives::cure() const {
+  const std::string_view gather = op_all_gather.name;
+  return cat("all replicas make the same calls on values of the same types",
+             own.starts_with(gather) && first.starts_with(gather)
+                 ? "; Strategy::gather() takes others, behind the call"
+                 : "");
+}
+
 void require_equal_collectives(std::span<const std::vector<std::string>* const> of_replicas) {
   const std::vector<std::string>& first = *of_replicas[0];
   for (size_t replica = 1; replica < of_replicas.size(); ++replica) {
     const std::vector<std::string>& own = *of_replicas[replica];
     if (&own == &first || own == first) continue;
-    const size_t count = std::min(own.size(), first.size());
-    size_t at = 0;
-    while (at < count && own[at] == first[at]) ++at;
-    // Attributes are told where nothing else differs.
-    const auto text = [&](const std::vector<std::string>& of, bool whole) {
-      if (at == of.size()) return std::string("none");
-      return whole ? of[at] : of[at].substr(0, of[at].find(" {"));
-    };
-    const bool whole = text(own, false) == text(first, false);
+    const UnequalCollectives other(own, first);
     throw ValueError("strategy.collectives",
-                     cat("the next collective of replica ", replica, " is ", text(own, whole),
-                         ", and that of replica 0 is ", text(first, whole)),
-                     "all replicas make the same calls on values of the same types");
+                     cat("the next collective of replica ", replica, " is ", other.own,
+                         ", and that of replica 0 is ", other.first),
+                     other.cure());
   }
 }
 

@@ -17,6 +17,12 @@ std::vector<size_t> share_updates(const Graph& graph, size_t replicas);
 
 // What replicas do together, in order: of other lists one would wait in vain, or add up other elements.
 std::vector<std::string> collectives_of(const Graph& graph);
+// The first of two lists that are not equal, as text; "none" behind the end of one.
+struct UnequalCollectives {
+  UnequalCollectives(const std::vector<std::string>& own, const std::vector<std::string>& first);
+  std::string cure() const;
+  std::string own, first;
+};
 // Raises ValueError[strategy.collectives] unless they are equal.
 void require_equal_collectives(std::span<const std::vector<std::string>* const> of_replicas);
 

@@ -61,8 +61,9 @@ struct ExchangeHere {
 using Arrays = std::vector<RemoteArrayPtr>;
 
 // The exchanges of one run, on a thread of its own. They begin in their order, each when its operands are
-// there, and end in that order: when a result is asked for, and when all have begun. So all are under way at
-// once while the device computes, and each rank begins and ends them in the same order.
+// there, and end in that order: when a result is asked for, before one that is done as it begins, and when
+// all have begun. So all others are under way at once while the device computes, and each rank begins and
+// ends them in the same order.
 class Exchanges {
  public:
   Exchanges(const std::vector<ExchangeHere>& all, Device& device, const RunContext& context)
@@ -109,6 +110,11 @@ class Exchanges {
     const RunScope scope(context_);
     std::vector<std::unique_ptr<BegunRun>> begun;
     size_t ended = 0;
+    const auto end_next = [&] {
+      Arrays out;
+      for (const Literal& value : begun[ended]->end()) out.push_back(device_.upload(value));
+      got_[ended++].set_value(std::move(out));
+    };
     try {
       while (ended < all_.size()) {
         std::unique_lock lock(mutex_);
@@ -121,12 +127,12 @@ class Exchanges {
           lock.unlock();
           std::vector<Literal> values;
           for (const RemoteArrayPtr& array : operands) values.push_back(array->download());
-          begun.push_back(std::make_unique<BegunRun>(*all_[begun.size()].executable, values, context_));
+          const Executable& next = *all_[begun.size()].executable;
+          while (!next.begins_apart() && ended < begun.size()) end_next();
+          begun.push_back(std::make_unique<BegunRun>(next, values, context_));
         } else if (ends()) {
           lock.unlock();
-          Arrays out;
-          for (const Literal& value : begun[ended]->end()) out.push_back(device_.upload(value));
-          got_[ended++].set_value(std::move(out));
+          end_next();
         } else {
           break;
         }

@@ -16,6 +16,26 @@ bool talks(const Graph& graph) {
   });
 }
 
+// It begins behind what its operands are made by, and behind all that a barrier on the way takes. False where
+// another collective is among it.
+bool wait_for_operands(const Graph& graph, const Units& units, const Node& node, SplitCollective& split) {
+  std::vector<ValueId> open(graph.inputs(node).begin(), graph.inputs(node).end());
+  std::vector<bool> seen(graph.nodes().size());
+  while (!open.empty()) {
+    const NodeId producer = graph.producer(open.back());
+    open.pop_back();
+    if (producer == kNone || seen[producer]) continue;
+    seen[producer] = true;
+    const Node& by = graph.node(producer);
+    if (is_collective(*by.op)) return false;
+    if (units.unit_of[producer] != kNone)
+      split.begin = std::max(split.begin, units.unit_of[producer] + 1);
+    else  // it moves nothing, or is a part of who reads it
+      open.insert(open.end(), graph.inputs(by).begin(), graph.inputs(by).end());
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<SplitCollective> schedule_collectives(const Graph& graph, const Units& units,
@@ -34,12 +54,9 @@ std::vector<SplitCollective> schedule_collectives(const Graph& graph, const Unit
   std::unordered_map<ValueId, SplitCollective*> overwritten, results;
   for (SplitCollective& split : splits) {
     const Node& node = first_node(split.unit);
+    if (!wait_for_operands(graph, units, node, split)) return {};
     for (uint32_t i = 0; i < node.input_count; ++i) {
       const ValueId root = units.read_from(graph, node, i);
-      const NodeId producer = graph.producer(root);
-      if (producer != kNone && is_collective(*graph.node(producer).op)) return {};
-      if (producer != kNone && units.unit_of[producer] != kNone)
-        split.begin = std::max(split.begin, units.unit_of[producer] + 1);
       if (in_place(root, split.unit)) overwritten.emplace(root, &split);
     }
     for (uint32_t i = 0; i < node.result_count; ++i) results.emplace(node.first_result + i, &split);

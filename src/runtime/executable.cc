@@ -114,6 +114,7 @@ Executable::~Executable() = default;
 const Graph& Executable::graph() const { return *plan_->graph; }
 size_t Executable::arena_bytes() const { return plan_->arena_bytes; }
 size_t Executable::step_count() const { return plan_->steps.size(); }
+bool Executable::begins_apart() const { return plan_->collectives > 0; }
 
 size_t Executable::bytes() const {
   const Plan& plan = *plan_;

@@ -37,6 +37,8 @@ class Executable {
   // Bytes of intermediate values of one run (without those of regions).
   size_t arena_bytes() const;
   size_t step_count() const;
+  // Whether it has collectives, and each begins apart from its end.
+  bool begins_apart() const;
   // About how many bytes of memory it holds, with its regions: its graph and steps, all constants, of whom
   // others may hold some, too, and the intermediate values of one run, which are kept for the next. Runs that
   // meet have as many each, and what kernels keep is not counted.

@@ -23,10 +23,10 @@ class RunCalls {
 
   // Before a call runs here: sends its header, which has the number of the call, what is called and by which
   // program, and whether this worker was told to go. Raises RunError[comm.mismatch] where workers call other
-  // functions, or where one function is another program on the same types, as one that captured another
-  // number. Variables that the program assigns get the values of worker 0 before it assigns them for the
-  // first time. Of those that it reads alone RunError[strategy.audit] is raised where workers have other
-  // values.
+  // functions, where one function is another program on the same types, as one that captured another
+  // number, or where it calls other collectives on parts of other sizes. Variables that the program assigns
+  // get the values of worker 0 before it assigns them for the first time. Of those that it reads alone
+  // RunError[strategy.audit] is raised where workers have other values.
   void begin(const TracedCall& call);
   // Behind it: compares variables that were assigned so far, when that is due. Raises
   // RunError[strategy.audit].
@@ -38,13 +38,19 @@ class RunCalls {
 
  private:
   struct Header;
-  // Of a program that was called before.
+  // Of a program that was called before: its variables have been met.
   struct Known {
     std::weak_ptr<const Graph> graph;
-    uint64_t signature, program;
+    uint64_t name, signature, program, collectives;
   };
-  const Known& known(const TracedCall& call);
+  // What is to be done before a program's first call: variables that none before it assigned, or read.
+  struct Fresh {
+    std::vector<Variable> assigned, read;
+    uint64_t hash = 0;
+  };
+  const Known& known(const TracedCall& call, Fresh& fresh);
   void compare(const std::vector<Header>& all, const TracedCall& call) const;
+  [[noreturn]] void refuse_collectives(size_t rank, const TracedCall& call) const;
   [[noreturn]] void refuse(const std::string& what, const std::string& fix) const;
 
   const HostCollectives& hosts_;

@@ -98,6 +98,20 @@ TEST(RunCalls, PartsOfOtherSizesAreNoMismatch) {
   });
 }
 
+// What is gathered is of one size on all: before the call runs, and both are said.
+TEST(RunCalls, PartsOfOtherSizesAreNotGathered) {
+  const auto errors = heard_by_two([](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const auto step = function([](const Tensor& x) { return strategy::all_gather(x); }, {.name = "step"});
+    // As many elements on both, of other shapes.
+    strategy.run(step, {each(ones(strategy.worker() ? Shape{3, 2} : Shape{2, 3}), strategy)});
+  });
+  expect_all_hear(errors,
+                  "in call 1 of Strategy::run() the next collective of rank 1 in \"step\" is all_gather "
+                  "f32[3,2], and that of rank 0 is all_gather f32[2,3]");
+  expect_all_hear(errors, "Strategy::gather() takes others, behind the call");
+}
+
 TEST(RunCalls, VariablesBeginAsThoseOfWorkerZero) {
   std::atomic<int> right = 0;
   on_each_worker(3, [&](const Strategy& strategy) {
@@ -216,6 +230,24 @@ TEST(RunCalls, ACollectiveThatSomeReplicasWouldSkipIsRefused) {
     const auto scope = strategy.scope();
     const auto add_up = [](const Tensor& a) { return strategy::all_reduce({a})[0]; };
     const auto keep = [](const Tensor& a) { return a; };
+    // So is each other one; what all have from one may choose.
+    const std::vector<std::function<Tensor(const Tensor&)>> others{
+        [](const Tensor& a) { return reduce_sum(strategy::all_gather(a), {0}) + a; },
+        [](const Tensor& a) { return strategy::broadcast(a, 1); },
+        [](const Tensor& a) { return strategy::barrier(a); }};
+    const int world = strategy.num_replicas_in_sync();
+    for (const auto& other : others) {
+      const auto own = function([&](const Tensor& x) { return cond(sum(x) > 0, other, keep, {x}); });
+      const auto first =
+          function([&](const Tensor& x) { return cond(sum(strategy::broadcast(x)) > 0, other, keep, {x}); });
+      const auto any =
+          function([&](const Tensor& x) { return cond(sum(strategy::all_gather(x)) > 0, other, keep, {x}); });
+      const PerReplica x = each(ones({2}), strategy);
+      EXPECT_EQ(rule_of([&] { strategy.run(own, {x}); }), "strategy.control");
+      const float wanted = &other == &others[0] ? static_cast<float>(2 * world + 1) : 1;
+      for (const auto* const chosen : {&first, &any})
+        EXPECT_EQ(strategy.run(*chosen, {x})[0].values[0].to_vector<float>(), std::vector<float>(2, wanted));
+    }
     const auto by_own = function([&](const Tensor& x) { return cond(sum(x) > 0, add_up, keep, {x}); });
     const auto by_all = function(
         [&](const Tensor& x) { return cond(sum(strategy::all_reduce({x})[0]) > 0, add_up, keep, {x}); });

@@ -11,12 +11,11 @@
 #include "eager/row_weight.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
-#include "ir/sink.h"
 #include "launch/control_end.h"
-#include "ops/collective.h"
 #include "place/shard_tree.h"
 #include "strategy/replicas.h"
 #include "strategy/rows.h"
+#include "strategy/sums.h"
 
 namespace espalier {
 namespace {
@@ -27,12 +26,6 @@ void require_values(const Replicas& replicas, const PerReplica& values) {
   throw ValueError("strategy.values",
                    cat("there are ", count, replicas.logical_shards() > 0 ? " logical shards" : " replicas",
                        " in this process, and ", values.values.size(), " values"));
-}
-
-void require_mean(DType dtype) {
-  if (!is_float(dtype))
-    throw DTypeError("strategy.mean", cat("the mean of replicas is of floating-point values, got ", dtype),
-                     "convert(x, DType::kF32), or ReduceOp::kSum");
 }
 
 constexpr const char* kSameData =
@@ -74,11 +67,6 @@ Tensor sum_of_shards(const HostCollectives& hosts, const std::vector<Tensor>& ow
     return reshape(rows_between({&all, 1}, range.first, range.last)[0], own[0].shape());
   };
   return *sum_over<Tensor>({0, shards}, leaf, [](const Tensor& a, const Tensor& b) { return a + b; });
-}
-
-// What sums and means are made in, and rounded once: in 16 bits a sum overflows where its mean does not.
-Tensor widened(const Tensor& value) {
-  return is_float(value.dtype()) && size_of(value.dtype()) == 2 ? convert(value, DType::kF32) : value;
 }
 
 }  // namespace
@@ -275,31 +263,6 @@ Tensor strategy::row_weight(const Tensor& rows, Location at) {
   if (rows.rank() == 0) throw ShapeError("strategy.rows", cat("rows have a first axis, got ", rows.type()));
   const Tensor weight = RowWeightScope::of(rows);
   return weight.defined() ? weight : full({rows.size(0)}, 1);
-}
-
-std::vector<Tensor> strategy::all_reduce(const std::vector<Tensor>& values, ReduceOp op, Location at) {
-  const CallScope scope(at);
-  const bool traced = std::ranges::any_of(values, [](const Tensor& value) { return !value.concrete(); });
-  const Replicas* const replicas = current_replicas().get();
-  if (!traced && replicas && replicas->mesh().many() && replicas->mesh().workers == 1)
-    throw StateError(
-        "strategy.outside",
-        cat("all_reduce() of a value outside of a function that replicas run: here is one value, "
-            "and there are ",
-            replicas->mesh().world, " replicas"),
-        "call it in a function that Strategy::run() runs; Strategy::reduce() takes a PerReplica");
-  if (op == ReduceOp::kSum) return espalier::all_reduce(values);
-  if (values.empty()) return {};
-  require_mean(values[0].dtype());
-  // A program that was traced for some replicas may be run by others: they count themselves.
-  std::vector<Tensor> with_count;
-  for (const Tensor& value : values) with_count.push_back(widened(value));
-  with_count.push_back(full({}, 1, with_count[0].dtype()));
-  std::vector<Tensor> out = espalier::all_reduce(with_count);
-  const Tensor count = out.back();
-  out.pop_back();
-  for (Tensor& value : out) value = convert(value / count, values[0].dtype());
-  return out;
 }
 
 }  // namespace espalier

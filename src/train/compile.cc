@@ -11,6 +11,7 @@
 #include "place/shares.h"
 #include "train/output_makers.h"
 #include "train/own_step.h"
+#include "train/scaled_rows.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -285,7 +286,7 @@ Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWat
   const std::vector<Variable> weights = Running::model()->trainable_variables();
   Tensor seed = this->seed(found.sums.weight), of_rows;
   if (scaling && sums()) {
-    of_rows = LossScaling::of_rows(maximum(found.sums.weight, static_cast<double>(rows.row_weight.size(0))));
+    of_rows = ScaledRows::of_rows(maximum(found.sums.weight, static_cast<double>(rows.row_weight.size(0))));
     seed = seed * of_rows;
   }
   const std::vector<Tensor> gradients = tape.gradient(found.sums.sum, weights, {.output_gradients = {seed}});
@@ -350,6 +351,13 @@ void Model::compile(ModelOptions options, Location at) {
       throw ValueError("fit.train_step",
                        "logical shards of a train_step of the model's own are those of its strategy",
                        cat("strategy::OneDevice({.logical_shards = ", training.options.logical_shards, "})"));
+  } else if (const LossScaling* const scaling = training.options.optimizer.loss_scaling()) {
+    if (training.options.loss_scale)
+      throw ValueError("loss_scale.two",
+                       "the optimizer is a LossScaleOptimizer, and .loss_scale is given as well",
+                       "leave out one of them");
+    training.scaling = *scaling;
+    training.options.optimizer = training.options.optimizer.inner_optimizer();
   } else if (!training.options.loss_scale && compute_dtype() == DType::kF16) {
     training.options.loss_scale.emplace();
   }

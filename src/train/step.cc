@@ -9,10 +9,10 @@
 #include "espalier/saved_model.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "ops/finite_sum.h"
 #include "place/place_of.h"
 #include "step/assignments.h"
 #include "step/counted_rows.h"
-#include "step/finite_sum.h"
 #include "train/non_finite_tracer.h"
 
 namespace espalier {

@@ -11,13 +11,13 @@
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/tape.h"
+#include "optim/loss_scaling.h"
 #include "step/cut_step.h"
 #include "step/ids.h"
 #include "step/step_batches.h"
 #include "step/step_program.h"
 #include "strategy/replicas.h"
 #include "train/dataset_batches.h"
-#include "train/loss_scaling.h"
 #include "train/metric.h"
 #include "train/narrow_outputs.h"
 #include "train/part_notes.h"
@@ -151,7 +151,7 @@ struct Model::Training {
   // What the sum of the losses is weighed by before it is differentiated: one by the weight of the rows, or 1
   // where the optimizer divides sums of several calls; times the loss scale and the optimizer's factor.
   Tensor seed(const Tensor& weight) const;
-  // The update by gradients of the sum, weighed so, and by `of_rows` (LossScaling::of_rows) where that is
+  // The update by gradients of the sum, weighed so, and by `of_rows` (ScaledRows::of_rows) where that is
   // defined; they are `weight` together. Gives f32[]: 0 where it applies, else NaN; undefined without a loss
   // scale.
   Tensor update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,

@@ -3,9 +3,10 @@
 
 #include "base/format.h"
 #include "espalier/tape.h"
+#include "ops/finite_sum.h"
 #include "optim/rule.h"
-#include "step/finite_sum.h"
 #include "step/wide_gradients.h"
+#include "train/scaled_rows.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -40,7 +41,7 @@ Rewrite Model::Training::apply_update() {
                                              &std::pair<VariablePtr, std::string>::first);
         gradients.push_back(found == program.gradients.end() ? Tensor() : step.result(found->second));
       }
-      const Tensor skipped = update(gradients, weights, weight, step.result(LossScaling::kOfRows));
+      const Tensor skipped = update(gradients, weights, weight, step.result(ScaledRows::kOfRows));
       Tensor applies, counts;
       if (skipped.defined()) {
         applies = compare(skipped, 0, Comparison::kEQ);
@@ -124,7 +125,7 @@ Rewrites Model::Training::step_rewrites(bool trains, std::shared_ptr<const Rewri
     add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
     add(widen_gradients());
   }
-  if (trains && scaling && sums()) add(LossScaling::scale_rows());
+  if (trains && scaling && sums()) add(ScaledRows::rewrite());
   if (combine) out.push_back(std::move(combine));
   for (auto& rewrite : update_rewrites(trains)) out.push_back(std::move(rewrite));
   return out;
