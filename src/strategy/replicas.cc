@@ -135,12 +135,18 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
     return run_each(function, arguments);
   }
   // For those who wait for it.
+  membership_.count_calls(function.name());
   RankStage stage(host_->communicator);
   stage.now(Stage::kStep, calls_->number() + 1);
   std::vector<std::vector<Tensor>> out =
       run_on_each(function, arguments, [this](const TracedCall& call) { calls_->begin(call); });
   calls_->end();
+  stage.now(Stage::kCallback, calls_->number());
   return out;
+}
+
+void Replicas::says(Stage stage) const {
+  if (calls_ && calls_->number() > 0) RankStage(host_->communicator).now(stage, calls_->number());
 }
 
 Replicas::~Replicas() {

@@ -84,6 +84,8 @@ class Replicas {
   // The same of a function that a loop of one's own calls, which all workers call alike: see RunCalls.
   std::vector<std::vector<Tensor>> run_call(const TracedFunction& function,
                                             std::span<const std::vector<Tensor>> arguments) const;
+  // For verdicts: what this process does behind the last call of run_call().
+  void says(Stage stage) const;
   // What a function of rows gives for those of each rank, in the order of ranks; on the first
   // replica alone, and as one, where there are fewer rows than ranks.
   std::vector<std::vector<Tensor>> run_rows(const TracedFunction& function,
