@@ -7,8 +7,10 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "data/dataset_sources_test.h"
 #include "espalier/espalier.h"
 #include "strategy/workers_test.h"
+#include "train/shard_readers_test.h"
 
 namespace espalier {
 namespace {
@@ -139,6 +141,25 @@ TEST(CheckpointRefusals, AllDatasetsGoOrNone) {
   CheckpointManager checkpoints(folder, {{"a", again}, {"b", other}});
   EXPECT_EQ(rule_of([&] { checkpoints.restore(); }), "dataset.restore");
   EXPECT_EQ(again.save().elements, 1);
+}
+
+// Each worker reads its shards, and none of them moves.
+TEST(CheckpointRefusals, AnotherDatasetInShardsIsRefused) {
+  const std::string folder = refusals_folder("shards");
+  const Dataset rows = NumberedShards{kUneven, Finds::kByBytes}.dataset();
+  on_each_worker(2, [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    DistributedDataset batches = strategy.distribute(rows.batch(7)),
+                       other = strategy.distribute(rows.batch(6));
+    batches.next();
+    CheckpointManager(folder, {{"batches", batches}}).save();
+    const DatasetState before = other.save();
+    CheckpointManager checkpoints(folder, {{"batches", other}});
+    EXPECT_EQ(rule_of([&] { checkpoints.restore(); }), "dataset.restore");
+    EXPECT_TRUE(other.save() == before);
+    const auto first = other.next();
+    EXPECT_LE(first->at(0).values[0].size(0), 6);
+  });
 }
 
 // Before the model's first call nobody knows what it has: that call is refused, and makes nothing.
