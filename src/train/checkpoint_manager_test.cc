@@ -12,7 +12,6 @@
 #include "data/dataset_sources_test.h"
 #include "espalier/espalier.h"
 #include "format/checkpoint.h"
-#include "strategy/replicas.h"
 #include "strategy/workers_test.h"
 #include "train/shard_readers_test.h"
 
