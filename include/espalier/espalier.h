@@ -3,6 +3,7 @@
 
 #include "espalier/array.h"
 #include "espalier/callbacks.h"
+#include "espalier/checkpoint.h"
 #include "espalier/cluster.h"
 #include "espalier/columns.h"
 #include "espalier/control.h"

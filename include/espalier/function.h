@@ -54,6 +54,8 @@ class TracedFunction {
       std::function<TracedGraph(std::span<const TensorType> arguments, bool again, const std::string& after)>;
   TracedFunction(Tracer tracer, FunctionOptions options);
 
+  // As the options have it.
+  const std::string& name() const;
   std::vector<Tensor> call(std::span<const Tensor> arguments) const;
   // Makes the plan for arguments like these, so that calls on other threads find it.
   void prepare(std::span<const Tensor> arguments) const;

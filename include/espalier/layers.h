@@ -16,6 +16,8 @@
 
 namespace espalier {
 
+class FirstValues;
+
 // Sets the seed of initial values and shuffles in the current RunContext (at first its own, the process's 0),
 // and numbers its layers without a parent from the start again, so that what follows repeats. Each variable
 // draws from the stream of its path: adding a layer of another name does not change the values of the others.
@@ -208,6 +210,7 @@ class Layer {
   void keep_input_count();
 
  private:
+  friend void begin_with(const Layer& layer, std::shared_ptr<FirstValues> first);
   [[noreturn]] static void missing_input(size_t wanted, size_t given);
   struct State;
   std::shared_ptr<State> state_;

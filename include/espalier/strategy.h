@@ -46,9 +46,19 @@ class DistributedDataset {
   // worker reads all, and a replica may have one row less than another, or none: raises
   // ValueError[strategy.data] where workers have other elements.
   std::optional<std::vector<PerReplica>> next();
+  // Where it is: the same on all workers, and as a DatasetIterator says it, so that any number of them goes
+  // on there. All workers call it alike: of shards each says those that it reads.
+  DatasetState save(Location at = Location::here()) const;
+  // Goes on where one of an equal dataset was saved; all workers call it alike. Raises what
+  // DatasetIterator::restore does; then it stays where it was.
+  void restore(const DatasetState& state, Location at = Location::here());
+
+  const std::shared_ptr<Replicas>& replicas() const { return replicas_; }
 
  private:
   std::optional<Tensors> next_element();
+  std::shared_ptr<SharedBatches> shared_at(const DatasetState& state) const;
+  Dataset dataset_;
   DatasetIterator iterator_;
   int64_t elements_ = 0;                   // that next() has given
   std::shared_ptr<SharedBatches> shared_;  // null: all is read

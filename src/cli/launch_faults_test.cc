@@ -201,7 +201,7 @@ TEST(LaunchFaults, SlowARankThatIsKilledInACallIsNamedWithItsNumber) {
       call_shell(launch_words(2, "--chaos kill:1@step3", program_words("loops until it is told")));
   EXPECT_EQ(run.code, 43);
   EXPECT_GE(times(run.error, "rank 1 (pid "), 1u) << run.error;
-  EXPECT_GE(times(run.error, "ended by signal 9 in step 3"), 1u) << run.error;
+  EXPECT_GE(times(run.error, "ended by signal 9 in call 3 of \"function\""), 1u) << run.error;
 }
 
 TEST(LaunchFaults, SlowRowsOfAWorkersOwnAreNamedBeforeTheFirstStep) {

@@ -48,9 +48,24 @@ void fit_numbers(const Strategy& workers, const BehindStep& behind, double secon
   model.fit(data, {.epochs = 1, .steps_per_epoch = 20, .callbacks = {calls}});
 }
 
+// A loop of 20 calls, of which rank 1 makes so many.
+void call_often(int most_of_one) {
+  const strategy::MultiWorkerMirrored workers;
+  const auto scope = workers.scope();
+  const auto step = function([](const Tensor& x) { return strategy::all_reduce({x})[0]; }, {.name = "step"});
+  for (int call = 0; call < (workers.worker() == 1 ? most_of_one : 20); ++call)
+    workers.run(step, {{{full({2}, 1)}}});
+}
+
 const std::map<std::string, std::function<void()>> kPrograms = {
     {"slow", [] { fit_numbers(strategy::MultiWorkerMirrored(), {}, 0.1); }},
     {"stall", [] { fit_numbers(strategy::MultiWorkerMirrored(), {}, 3600, 24); }},
+    {"calls", [] { call_often(20); }},
+    {"returns",
+     [] {
+       call_often(7);
+       ::_exit(5);
+     }},
     {"other calls",
      [] {
        const strategy::MultiWorkerMirrored workers;
@@ -183,6 +198,8 @@ TEST(LaunchSentences, NightlyEachOfThePageIsSaidByARun) {
       launch_words(4, "--chaos kill:2@step4", train),
       launch_words(4, "--chaos throw:0@step9", train),
       launch_words(4, "--chaos exit:3@step2", train),
+      launch_words(3, "--chaos kill:2@step8", program_words("calls")),
+      launch_words(3, "", program_words("returns")),
       launch_words(3, "--chaos stop:1@step15:300s", program_words("slow")),
       launch_words(3, "--stall-after 8s", program_words("stall")),
       launch_words(2, "--stall-after 8s", but_on(0, "exec sleep 300", train)),

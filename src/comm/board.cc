@@ -80,6 +80,8 @@ void Board::abort(std::string_view why) {
   ring_all(*layout_);
 }
 
+void Board::count_calls(int rank, std::string_view function) { layout_->of(rank).function.store(function); }
+
 std::string Board::verdict() const {
   if (layout_->given_up.load() == 0) return "";
   const int64_t end = monotonic_ns() + 10'000'000;
@@ -110,6 +112,7 @@ StageRecord Board::stage_of(int rank) const {
   record.stage = static_cast<Stage>(word & 0xff);
   record.number = static_cast<int64_t>(word) >> 8;
   record.collectives = block.announced.load(std::memory_order_acquire);
+  record.function = block.function.load();
   return record;
 }
 

@@ -28,6 +28,7 @@ struct StageRecord {
   int64_t number = 0;           // of its kind: a step, an epoch
   int64_t since_ns = 0;         // CLOCK_MONOTONIC; 0: the rank is not there yet
   uint64_t collectives = 0;     // how many it has begun
+  std::string function = {};    // whose calls are counted; empty: steps are
 };
 
 // How much later than the first of them a rank came to its collectives.
@@ -45,6 +46,8 @@ class Board {
   // All ranks stop: within 100 ms whoever waits raises RunError[comm.verdict] with `why` (at most 4 KiB), and
   // so does every later call. The first one counts.
   void abort(std::string_view why);
+  // What the stages of that rank count from now on are calls of this function; empty: steps.
+  void count_calls(int rank, std::string_view function);
   // What abort() was told; "" before.
   std::string verdict() const;
 

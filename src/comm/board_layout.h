@@ -15,7 +15,7 @@ namespace espalier {
 inline constexpr int kMaxRanks = 256;
 inline constexpr uint64_t kCallsKept = 64;    // of each rank, in a ring
 inline constexpr size_t kPayload = 2048;      // bytes of a call that travel with its announcement
-inline constexpr uint32_t kBoardVersion = 2;  // processes of one job run the same
+inline constexpr uint32_t kBoardVersion = 3;  // processes of one job run the same
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free &&
               sizeof(std::atomic<uint64_t>) == 8 && sizeof(std::atomic<uint32_t>) == 4);
@@ -74,6 +74,7 @@ struct alignas(64) RankBlock {
   alignas(64) std::atomic<uint64_t> stage;     // the stage in the first byte, its number in the others
   std::atomic<int64_t> since_ns;
   std::atomic<int64_t> late_last_ns, late_sum_ns;
+  SharedText<4> function;  // whose calls its stage counts; empty: steps
   std::array<CallCell, kCallsKept> calls;
   alignas(64) std::array<std::array<std::byte, kPayload>, kCallsKept> payloads;
 };

@@ -241,6 +241,8 @@ TracedFunction::TracedFunction(Body body, FunctionOptions options)
 TracedFunction::TracedFunction(Tracer tracer, FunctionOptions options)
     : impl_(std::make_shared<Impl>(std::move(tracer), std::move(options))) {}
 
+const std::string& TracedFunction::name() const { return impl_->options.name; }
+
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
   const RunContext& context = RunContext::current();
   return impl_->call_one(arguments, *PlaceOf(context), context);

@@ -20,7 +20,7 @@ std::string named_call(const CollectiveRecord& record) {
 std::optional<StageReport> report_of(const Board& board, int rank) {
   const StageRecord stage = board.stage_of(rank);
   if (stage.since_ns == 0) return std::nullopt;
-  StageReport out{stage.stage, stage.number, stage.collectives, {}};
+  StageReport out{stage.stage, stage.number, stage.collectives, {}, stage.function};
   const std::vector<CollectiveRecord> records = board.records(rank);
   const CollectiveRecord* last = records.empty() ? nullptr : &records.back();
   if (stage.stage == Stage::kCollective) {

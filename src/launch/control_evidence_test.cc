@@ -109,5 +109,44 @@ TEST(ControlEvidence, WhoSaysWhatTheCoordinatorSaysIsCutOff) {
   }
 }
 
+// Its process ends after its strategy, by what main() returns.
+TEST(ControlEvidence, TheStatusOfOneThatLeavesIsWaitedFor) {
+  for (const bool ends : {true, false}) {
+    ScriptedRun run(3);
+    for (int i = 0; i < 3; ++i) run.beat(i, in_call(7, 14));
+    run.say(1, {ControlMessage::Left{{Stage::kCallback, 7, 14, "", "step"}}});
+    for (const int rank : {0, 2}) run.beat(rank, in_call(8, 15));
+    run.pass(0.5);
+    EXPECT_EQ(run.text(), "none");
+    if (ends) run.coordinator.ended(1, {false, 5}, std::nullopt, run.now);
+    run.pass(ends ? 0.2 : 0.6);
+    EXPECT_EQ(run.text(), cat("rank 1 (pid 801) left the run", ends ? " and ended with status 5" : "",
+                              " behind call 7 of \"step\" while ranks 0, 2 are at call 8 of \"step\""));
+  }
+}
+
+// In a loop of one's own.
+TEST(ControlEvidence, WhereCallsAreCountedSentencesNameTheFunction) {
+  ScriptedRun run(3);
+  for (int i = 0; i < 3; ++i) run.beat(i, in_call(7, 14));
+  StageReport waits = waits_in(8, 20, "call");
+  waits.function = "step";
+  run.coordinator.ended(1, {true, SIGKILL}, in_call(8, 19), run.now);
+  for (const int rank : {0, 2}) run.beat(rank, waits);
+  run.pass(0.4);
+  EXPECT_EQ(
+      run.text(),
+      "rank 1 (pid 801) ended by signal 9 in call 8 of \"step\" before all-reduce 'call'; ranks 0, 2 waited");
+  ScriptedRun unknown(3);
+  for (int i = 0; i < 3; ++i) unknown.beat(i, in_call(7, 14));
+  unknown.coordinator.ended(1, {true, SIGKILL}, std::nullopt, unknown.now);
+  for (const int rank : {0, 2}) unknown.beat(rank, waits);
+  unknown.pass(0.4);
+  EXPECT_EQ(unknown.text(),
+            "rank 1 (pid 801) ended by signal 9 before all-reduce 'call' of call 8 of \"step\", last seen in "
+            "call 7 "
+            "of \"step\"; ranks 0, 2 waited");
+}
+
 }  // namespace
 }  // namespace espalier

@@ -97,16 +97,19 @@ class Fields {
 };
 
 Json json_of(const StageReport& at) {
-  return {{"stage", kStages[static_cast<size_t>(at.stage)]},
-          {"number", at.number},
-          {"collectives", static_cast<int64_t>(at.collectives)},
-          {"collective", short_text(at.collective, kLongestName)}};
+  Json out = {{"stage", kStages[static_cast<size_t>(at.stage)]},
+              {"number", at.number},
+              {"collectives", static_cast<int64_t>(at.collectives)},
+              {"collective", short_text(at.collective, kLongestName)}};
+  if (!at.function.empty()) out["function"] = short_text(at.function, kLongestName);
+  return out;
 }
 StageReport read_report(const Json& json) {
   const Fields fields(json);
   return {enum_of<Stage>(kStages, fields.text("stage")), fields.number("number"),
           static_cast<uint64_t>(fields.number("collectives", 0)),
-          short_text(fields.text("collective"), kLongestName)};
+          short_text(fields.text("collective"), kLongestName),
+          fields.has("function") ? short_text(fields.text("function"), kLongestName) : std::string()};
 }
 
 struct Writer {

@@ -20,6 +20,7 @@ struct StageReport {
   int64_t number = 0;           // of its kind: a step, an epoch
   uint64_t collectives = 0;     // how many it has begun
   std::string collective = {};  // the last of them: "all-reduce 'gradients/2'"
+  std::string function = {};    // whose calls are counted; empty: steps are
   bool operator==(const StageReport&) const = default;
 };
 

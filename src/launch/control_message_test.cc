@@ -16,6 +16,7 @@ const StageReport kAt{Stage::kCollective, 812, 1625, "all-reduce 'gradients/2'"}
 std::vector<Message> all_messages() {
   return {{Message::Join{std::string(kProofBytes, '\xfe'), 3, 8, 4711}},
           {Message::Beat{kAt}},
+          {Message::Beat{{Stage::kStep, 9, 18, "", "step"}}},
           {Message::Facts{{{"seed", "7"}, {"plan", "\"x\"\n"}}}},
           {Message::Failed{"ValueError: bad", FailureCause::kMismatch, kAt}},
           {Message::Left{{Stage::kEnd, 9, 18, ""}}},

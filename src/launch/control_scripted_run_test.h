@@ -28,6 +28,10 @@ inline ControlMessage join_of(int link, int rank, int world, int64_t pid,
 inline StageReport in_step(int64_t step, uint64_t collectives) {
   return {Stage::kStep, step, collectives, ""};
 }
+// Of "step", in a loop of one's own.
+inline StageReport in_call(int64_t call, uint64_t collectives) {
+  return {Stage::kStep, call, collectives, "", "step"};
+}
 inline StageReport waits_in(int64_t step, uint64_t collectives, const std::string& name = "gradients/2") {
   return {Stage::kCollective, step, collectives, cat("all-reduce '", name, "'")};
 }

@@ -10,6 +10,8 @@ namespace {
 
 // How long ranks that have begun no step have to fail as the first of them did.
 constexpr double kTimeToAgree = 2;
+// How long a rank that has said that it leaves has to end, so that the sentence says its status.
+constexpr double kTimeToEnd = 1;
 
 }  // namespace
 
@@ -46,24 +48,24 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
   const Rank& rank = ranks_[static_cast<size_t>(of.rank)];
   // What the others wait for, which the culprit has not begun.
   std::string before;
-  int64_t of_step = rank.at.number;
+  StageReport of_step = rank.at;
   for (const int other : waiting_ranks) {
     const StageReport& at = ranks_[static_cast<size_t>(other)].at;
     if (at.collectives <= rank.at.collectives) continue;
     before = cat(" before ", at.collective);
-    of_step = at.number;
+    of_step = at;
     break;
   }
   std::string place = cat(" ", stage_text(rank.at));
   if (rank.at.stage == Stage::kCollective && before.empty()) place += cat(" in ", rank.at.collective);
   const bool sure =
-      rank.exact || of.kind == VerdictKind::kStalled || (!before.empty() && of_step == rank.at.number);
+      rank.exact || of.kind == VerdictKind::kStalled || (!before.empty() && of_step.number == rank.at.number);
   if (!rank.joined)
     place = " before it had joined";
   else if (sure)
     place += cat(!before.empty() && place.ends_with(" first step") ? " and" : "", before);
   else  // it may have gone on since it was heard of
-    place = cat(before, before.empty() ? "" : cat(" of step ", of_step), ", last seen", place);
+    place = cat(before, before.empty() ? "" : cat(" of ", step_text(of_step)), ", last seen", place);
   const std::string name = who(of.rank);
   switch (of.kind) {
     case VerdictKind::kThrown:
@@ -74,18 +76,20 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
       break;
     case VerdictKind::kEarly: {
       std::vector<int> others;
-      int64_t step = 0;
-      for (const Rank& other : ranks_) step = std::max(step, other.alive() ? other.at.number : 0);
+      StageReport farthest;
+      for (const Rank& other : ranks_)
+        if (other.alive() && other.at.number > farthest.number) farthest = other.at;
       for (int i = 0; i < options_.world; ++i) {
         const Rank& other = ranks_[static_cast<size_t>(i)];
-        if (other.alive() && other.at.number == step) others.push_back(i);
+        if (other.alive() && other.at.number == farthest.number) others.push_back(i);
       }
       const std::string left = rank.left ? "left the run" : to_string(*rank.end);
       const bool failed = rank.left && rank.end && rank.end->is_failure();
       out.text = cat(name, " ", left, failed ? cat(" and ", *rank.end) : "",
                      sure || rank.at.stage == Stage::kEnd ? cat(" ", stage_text(rank.at))
                                                           : cat(", last seen ", stage_text(rank.at), ","),
-                     " while ", ranks_text(others), others.size() == 1 ? " is" : " are", " in step ", step);
+                     " while ", ranks_text(others), others.size() == 1 ? " is" : " are",
+                     farthest.function.empty() ? " in " : " at ", step_text(farthest));
       break;
     }
     case VerdictKind::kLost:
@@ -105,8 +109,13 @@ RunVerdict ControlCoordinator::sentence(const Evidence& of) const {
 }
 
 // Whether all ranks have failed of the same before any step, as they do of bad input. Not yet: others are
-// there that have not failed, and wait for nobody.
+// there that have not failed, and wait for nobody; or one that left is about to end.
 ControlCoordinator::Alike ControlCoordinator::is_alike(const Evidence& of) const {
+  if (of.kind == VerdictKind::kEarly) {
+    const Rank& rank = ranks_[static_cast<size_t>(of.rank)];
+    const bool ends = rank.left && !rank.end && time_ - *rank.left_at < kTimeToEnd;
+    return ends ? Alike::kNotYet : Alike::kNo;
+  }
   if (of.kind != VerdictKind::kThrown) return Alike::kNo;
   const std::string& text = ranks_[static_cast<size_t>(of.rank)].failed->text;
   Alike out = Alike::kYes;
@@ -158,7 +167,7 @@ std::string ControlCoordinator::calls_text(int& odd) const {
   for (int i = 0; i < options_.world; ++i) {
     const Rank& rank = ranks_[static_cast<size_t>(i)];
     if (!rank.waits()) continue;
-    const std::string step = rank.compares() ? std::string() : cat(" of step ", rank.at.number);
+    const std::string step = rank.compares() ? std::string() : cat(" of ", step_text(rank.at));
     ranks_of[rank.at.collective + step].push_back(i);
   }
   std::string out;
@@ -176,7 +185,7 @@ std::string ControlCoordinator::stall_text(int number) const {
   if (!rank.joined) return cat(who(number), " has not joined in ", time);
   if (rank.at.stage == Stage::kStart) return cat(who(number), " has not begun its first step for ", time);
   if (rank.at.stage == Stage::kEnd)
-    return cat(who(number), " has finished step ", rank.at.number, " and made no progress for ", time);
+    return cat(who(number), " has finished ", step_text(rank.at), " and made no progress for ", time);
   return cat(who(number), " has been ", stage_text(rank.at), " for ", time);
 }
 

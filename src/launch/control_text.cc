@@ -13,6 +13,11 @@ constexpr const char* kStageTexts[] = {
     "before its first step",  "waiting for input in step ", "tracing step ",        "in step ",   "in step ",
     "in a callback of step ", "in evaluation of step ",     "in the save of step ", "after step "};
 
+// Between calls a program of one's own does whatever it likes.
+constexpr const char* kCallTexts[] = {
+    "before its first call", "waiting for input in ", "tracing ", "in ", "in ", "behind ",
+    "in evaluation behind ", "in the save behind ",   "behind "};
+
 constexpr size_t kShownValue = 100;
 
 }  // namespace
@@ -34,7 +39,16 @@ std::string seconds_text(double seconds) {
   return cat(tenths / 10, ".", tenths % 10, " s");
 }
 
+std::string step_text(const StageReport& at) {
+  if (at.function.empty()) return cat("step ", at.number);
+  return cat("call ", at.number, " of \"", printable(at.function), "\"");
+}
+
 std::string stage_text(const StageReport& at) {
+  if (!at.function.empty()) {
+    const std::string text = kCallTexts[static_cast<size_t>(at.stage)];
+    return text.ends_with(' ') ? text + step_text(at) : text;
+  }
   if (at.stage == Stage::kCallback && at.number == 0) return "in a callback before its first step";
   const std::string text = kStageTexts[static_cast<size_t>(at.stage)];
   return text.ends_with(' ') ? cat(text, at.number) : text;

@@ -15,6 +15,8 @@ std::string ranks_text(const std::vector<int>& ranks);
 std::string seconds_text(double seconds);
 // "in step 812", "waiting for input in step 8".
 std::string stage_text(const StageReport& at);
+// "step 9", "call 9 of "step"".
+std::string step_text(const StageReport& at);
 // Facts by rank, of which some differ: "learning_rate is 0.1 on ranks 0-2 and 0.2 on rank 3", of the first
 // that differs, "version" before all others. `odd` becomes the rank that stands against all others; -1 where
 // there is none.

@@ -23,6 +23,15 @@ TEST(ControlText, Stages) {
   EXPECT_EQ(stage_text({Stage::kEnd, 8}), "after step 8");
 }
 
+TEST(ControlText, StagesOfCalls) {
+  const auto text = [](Stage stage) { return stage_text({stage, 8, 0, "", "step"}); };
+  EXPECT_EQ(text(Stage::kTrace), "tracing call 8 of \"step\"");
+  EXPECT_EQ(text(Stage::kStep), "in call 8 of \"step\"");
+  EXPECT_EQ(text(Stage::kCollective), "in call 8 of \"step\"");
+  EXPECT_EQ(text(Stage::kCallback), "behind call 8 of \"step\"");
+  EXPECT_EQ(text(Stage::kSave), "in the save behind call 8 of \"step\"");
+}
+
 TEST(ControlText, VersionsThatDifferAreNamedFirst) {
   int odd = 7;
   EXPECT_EQ(mismatch_text({{0, {{"a", "1"}, {"version", "2"}}}, {1, {{"b", "1"}, {"version", "3"}}}}, odd),

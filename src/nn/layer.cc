@@ -13,6 +13,7 @@
 #include "espalier/ops.h"
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
+#include "nn/first_weights.h"
 #include "nn/layer_observer.h"
 #include "nn/seed.h"
 
@@ -100,6 +101,7 @@ struct Layer::State : std::enable_shared_from_this<State> {
   std::vector<std::shared_ptr<State>> children;
   Names child_names;
   StructurePtr structure = std::make_shared<Structure>();  // of `trainable` and the weights
+  std::shared_ptr<FirstValues> first;                      // of the weights of the first call
 
   void take_path(State* caller);
   void adopt(const std::shared_ptr<State>& child);
@@ -208,6 +210,7 @@ Tensors Layer::apply(const TensorList& inputs) {
     ~Calling() { State::calling = before; }
   } calling(&state);
   const NameScope scope(std::string_view(state.path).substr(state.path.rfind('/') + 1));
+  const FirstWeights weights(state.first.get(), state.path);
   if (inputs.size() == 0) throw ValueError("layer.inputs", cat("layer \"", path(), "\" got no tensor"));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined())
@@ -235,12 +238,21 @@ Tensors Layer::apply(const TensorList& inputs) {
     built_ = state.built;
   }
   Tensors outputs = call_many(Inputs<Tensor>(cast));
+  if (state.first) {
+    state.first->end();
+    BuildTransaction::on_refusal(
+        [kept = state_, first = std::exchange(state.first, nullptr)] { kept->first = first; });
+  }
   LayerObserver::each([&](LayerObserver& observer) {
     std::vector<Variable> own;
     for (const State::Weight& weight : state.weights) own.push_back(weight.variable);
     observer.on_end(own, outputs);
   });
   return outputs;
+}
+
+void begin_with(const Layer& layer, std::shared_ptr<FirstValues> first) {
+  layer.state_->first = std::move(first);
 }
 
 Tensors Layer::call_many(Inputs<Tensor> inputs) {
@@ -381,6 +393,7 @@ Variable Layer::add_variable(const std::string& name, const Tensor& value, bool 
   variable.state()->path = join(state.path, name);  // whatever scopes the call stands in
   variable.state()->autocast = autocast;
   variable.state()->structure = state.structure;
+  FirstWeights::give(variable);
   state.weights.push_back({name, variable, trainable});
   BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });
   return variable;

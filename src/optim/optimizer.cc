@@ -61,15 +61,17 @@ Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& var
 
 Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable, double initial,
                                DType dtype) {
-  const std::string path = cat(name, "/", slot_name, "/", variable.path());
-  const auto [it, added] = slot_index.try_emplace({variable.state().get(), slot_name}, slots.size());
-  if (added) {
-    owners.push_back(variable);
-    EagerScope eager;
-    slots.emplace_back(full(variable.shape(), initial, dtype),
-                       VariableOptions{.name = path, .trainable = false});
-  }
-  return slots[it->second];
+  const std::pair key(variable.state().get(), slot_name);
+  if (const auto known = slot_index.find(key); known != slot_index.end()) return slots[known->second];
+  const EagerScope eager;
+  const TensorType type{dtype, variable.shape()};
+  Tensor first = first_slot ? first_slot(slot_name, variable, type) : Tensor();
+  if (!first.defined()) first = full(type.shape, initial, dtype);
+  slots.emplace_back(
+      first, VariableOptions{.name = cat(name, "/", slot_name, "/", variable.path()), .trainable = false});
+  owners.push_back(variable);
+  slot_index.emplace(key, slots.size() - 1);
+  return slots.back();
 }
 
 void Optimizer::Rule::keep_slots(size_t count) {

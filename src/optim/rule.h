@@ -2,6 +2,7 @@
 // variable.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "base/format.h"
@@ -60,6 +61,10 @@ struct Optimizer::Rule {
   std::vector<Variable> slots;
   std::map<std::pair<const VariableState*, std::string>, size_t> slot_index;
   std::vector<Variable> owners;  // keeps the variables that slots belong to alive
+  // What a slot that is made later begins with, of this type, as that of a checkpoint; undefined: `initial`.
+  using FirstSlot =
+      std::function<Tensor(const std::string& slot, const Variable& owner, const TensorType& type)>;
+  FirstSlot first_slot;
 };
 
 // A rule out of plain ops.

@@ -1,6 +1,7 @@
 #include "strategy/audit.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -171,13 +172,39 @@ Audits::Audits(std::unique_ptr<Audit> audit, int64_t steps, const HostCollective
                const Membership& membership)
     : audit_(std::move(audit)), steps_(steps), hosts_(hosts), membership_(&membership) {}
 
-void Audits::require_equal_behind(int64_t step, std::span<const Variable> variables) const {
-  const std::optional<Mismatch> mismatch = audit_->first_mismatch(variables);
-  if (!mismatch) return;
+void Audits::refuse(const Mismatch& mismatch, int64_t step, std::span<const Variable> variables) const {
   throw RunError("strategy.audit",
-                 cat("variable \"", variables[mismatch->place].path(), "\"", mismatch->sentence,
-                     " behind step ", step, mismatch->values),
+                 cat("variable \"", variables[mismatch.place].path(), "\"", mismatch.sentence,
+                     " behind step ", step, mismatch.values),
                  audit_->fix());
+}
+
+void Audits::require_equal_behind(int64_t step, std::span<const Variable> variables) const {
+  if (const auto mismatch = audit_->first_mismatch(variables)) refuse(*mismatch, step, variables);
+}
+
+void Audits::require_equal_at_end(int64_t step, std::span<const Variable> variables) const {
+  // What others are told of has room for so many; the last hash is of all the others.
+  constexpr size_t kMost = 2048;
+  std::vector<uint64_t> own{static_cast<uint64_t>(step)};
+  for (const uint64_t hash : audited_hashes(variables)) {
+    if (own.size() <= kMost)
+      own.push_back(hash);
+    else
+      own.back() = hash_combine(own.back(), hash);
+  }
+  const std::string mine(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(uint64_t));
+  const std::optional<std::vector<std::string>> said = membership_->leave_with(mine);
+  if (!said) return require_equal_behind(step, variables);
+  std::vector<uint64_t> all;
+  for (const std::string& theirs : *said) {
+    if (theirs.size() != mine.size() || theirs.substr(0, sizeof step) != mine.substr(0, sizeof step)) return;
+    const size_t before = all.size();
+    all.resize(before + own.size() - 1);
+    std::memcpy(all.data() + before, theirs.data() + sizeof step, theirs.size() - sizeof step);
+  }
+  const std::vector<size_t> order = small_first(variables.first(own.size() - 1), own.size() - 1);
+  if (const auto mismatch = mismatch_of(all, order, ranks_text)) refuse(*mismatch, step, variables);
 }
 
 void Audits::require_equal_in(std::string_view verb, std::span<const Variable> variables,

@@ -59,12 +59,16 @@ class Audits {
   bool any() const { return steps_ > 0; }
   bool due(int64_t step) const { return any() && step % steps_ == 0; }
   void require_equal_behind(int64_t step, std::span<const Variable> variables) const;
+  // At the end of a worker, which waits for nobody: others may go on, and miss it. Who is the last to come
+  // raises it, where all come behind the same step.
+  void require_equal_at_end(int64_t step, std::span<const Variable> variables) const;
   // Before workers evaluate or predict together, unless variables are never compared: that these and their
   // rows are the same. Raises RunError[strategy.audit], and tells the run.
   void require_equal_in(std::string_view verb, std::span<const Variable> variables,
                         std::span<const Tensor> rows) const;
 
  private:
+  [[noreturn]] void refuse(const Mismatch& mismatch, int64_t step, std::span<const Variable> variables) const;
   std::unique_ptr<Audit> audit_ = {};
   int64_t steps_ = 0;
   HostCollectives hosts_ = {};

@@ -13,6 +13,10 @@ void Membership::describe(std::map<std::string, std::string> facts) const {
   if (worker_) worker_->describe(std::move(facts));
 }
 
+void Membership::count_calls(const std::string& function) const {
+  if (worker_) worker_->count_calls(function);
+}
+
 void Membership::begin_step(int64_t step) const {
   if (worker_) worker_->begin_step(step);
 }
@@ -24,6 +28,11 @@ void Membership::failed(const std::exception& error) const {
     worker_->failed(known ? known->rule() : "", known ? known->message() : error.what());
   else
     communicator_->abort(error.what());
+}
+
+std::optional<std::vector<std::string>> Membership::leave_with(const std::string& what) const {
+  if (!worker_) return std::nullopt;
+  return worker_->leave_with(what);
 }
 
 void Membership::left() const {

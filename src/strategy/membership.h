@@ -6,6 +6,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,15 @@ class Membership {
   // Before its first step: what is to be the same on all workers. See Worker::describe().
   void describe(std::map<std::string, std::string> facts) const;
   bool to_describe() const { return worker_ && worker_->to_describe(); }
+  // What stages count from now on are calls of this function; empty: steps.
+  void count_calls(const std::string& function) const;
   // At the begin of each step, counted from 1.
   void begin_step(int64_t step) const;
   // This one cannot go on, so that others do not wait.
   void failed(const std::exception& error) const;
+  // Leaves `what` for others that leave, and gives what those said that left before, "" for those that did
+  // not, in the order of ranks. Waits for nobody. Nothing where nobody keeps it: then all leave together.
+  std::optional<std::vector<std::string>> leave_with(const std::string& what) const;
   // It has done what it had to.
   void left() const;
   // By how many seconds each worker came later than the first to its collectives, since it began; empty where

@@ -244,11 +244,13 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
     return run_placed(function, arguments, rows, {});
   }
   // For those who wait for it.
+  membership_.count_calls(function.name());
   RankStage stage(host_->communicator);
   stage.now(Stage::kStep, calls_->number() + 1);
   std::vector<std::vector<Tensor>> out = run_placed(
       function, arguments, rows, [this](const TracedCall& call) { calls_->begin(call); });
   calls_->end();
+  stage.now(Stage::kCallback, calls_->number());
   return out;
 }
 
@@ -283,6 +285,10 @@ void Replicas::run_rows_of(const TracedFunction& function, const BatchRows& batc
     each.push_back(rows_between(batch.rows, first, last));
   }
   run_placed(function, each, rows, {});
+}
+
+void Replicas::says(Stage stage) const {
+  if (calls_ && calls_->number() > 0) RankStage(host_->communicator).now(stage, calls_->number());
 }
 
 Replicas::~Replicas() {

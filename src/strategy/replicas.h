@@ -108,6 +108,8 @@ class Replicas {
                                             const RunRows& rows) const;
   // A function on the rows that each replica, or logical shard, has of a batch, in a step of fit.
   void run_rows_of(const TracedFunction& function, const BatchRows& batch) const;
+  // For verdicts: what this process does behind the last call of run_call().
+  void says(Stage stage) const;
   // What a function of rows gives for those of each rank, in the order of ranks; on the first
   // replica alone, and as one, where there are fewer rows than ranks.
   std::vector<std::vector<Tensor>> run_rows(const TracedFunction& function,

@@ -153,7 +153,7 @@ void RunCalls::end() {
 void RunCalls::leave() noexcept {
   if (!audits_.any() || audited_ == number_ || std::uncaught_exceptions() > 0) return;
   try {
-    audits_.require_equal_behind(number_, assigned_);
+    audits_.require_equal_at_end(number_, assigned_);
   } catch (const RunError& error) {
     // Of others that are gone they have said so themselves.
     if (error.rule() == "strategy.audit") membership_.failed(error);

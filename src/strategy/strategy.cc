@@ -165,12 +165,12 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
 DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {dataset, replicas_}; }
 
 DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
-    : iterator_(dataset, 0), replicas_(std::move(replicas)) {
+    : dataset_(std::move(dataset)), iterator_(dataset_, 0), replicas_(std::move(replicas)) {
   replicas_->require_loops();
   const int64_t parts_of_batch = replicas_->logical_shards();
   if (replicas_->mesh().workers == 1 && parts_of_batch == 0) return;
   const HostCollectives& hosts = replicas_->hosts();
-  const std::vector<std::string> texts = hosts.texts("dataset", to_string(dataset));
+  const std::vector<std::string> texts = hosts.texts("dataset", to_string(dataset_));
   for (size_t rank = 1; rank < texts.size(); ++rank)
     if (texts[rank] != texts[0])
       throw ValueError("strategy.data",
@@ -180,16 +180,44 @@ DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas
   DatasetState state = iterator_.save();
   const uint64_t seed = hosts.of_each("seed", state.seed)[0];
   if (seed != state.seed) iterator_.restore({seed, state.iteration, 0});
-  std::optional<ShardedBatches> parts = DatasetNode::of(dataset)->sharded_batches();
+  shared_ = shared_at(iterator_.save());
+}
+
+// Null where each worker reads all.
+std::shared_ptr<SharedBatches> DistributedDataset::shared_at(const DatasetState& state) const {
+  const int64_t parts_of_batch = replicas_->logical_shards();
+  if (replicas_->mesh().workers == 1 && parts_of_batch == 0) return nullptr;
+  std::optional<ShardedBatches> parts = DatasetNode::of(dataset_)->sharded_batches();
   const int64_t shards = parts ? parts->source->format().shards : 1;
-  if (!parts || parts->batch == 0 || shards == 1) return;
+  if (!parts || parts->batch == 0 || shards == 1) return nullptr;
   if (parts_of_batch > 0 && parts_of_batch != shards)
     throw ValueError("strategy.shards",
                      cat("the strategy has ", parts_of_batch,
                          " logical shards, and the source of the dataset ", shards, " shards"),
                      "as many shards as logical shards");
-  shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
-                                            replicas_->shares().readers());
+  auto out = std::make_shared<SharedBatches>(std::move(*parts), state.seed, state.iteration,
+                                             replicas_->shares().readers());
+  if (state.elements > 0) out->restore(state);
+  return out;
+}
+
+DatasetState DistributedDataset::save(Location at) const {
+  const CallScope scope(at);
+  if (!shared_) return iterator_.save();
+  DatasetState out = shared_->save();
+  out.layout = DatasetNode::of(dataset_)->layout();
+  return out;
+}
+
+void DistributedDataset::restore(const DatasetState& state, Location at) {
+  const CallScope scope(at);
+  if (shared_) {
+    DatasetNode::of(dataset_)->require_layout(state);
+    shared_ = shared_at(state);
+  } else {
+    iterator_.restore(state);
+  }
+  elements_ = state.elements;
 }
 
 std::optional<Tensors> DistributedDataset::next_element() {

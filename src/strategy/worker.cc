@@ -22,6 +22,7 @@ constexpr int kGoSignals[] = {SIGTERM, SIGUSR1};
 std::atomic<int> go_signal{0};
 // What the launcher needs to see that a rank is gone, and to say so.
 constexpr int kLooks = 20;
+constexpr double kAnswerSeconds = 0.3;
 constexpr std::chrono::milliseconds kLook{50};
 std::atomic<bool> has_worker{false};
 
@@ -142,6 +143,10 @@ void Worker::continue_behind(double seconds) {
   ::posix_spawnp(&pid, words[0], nullptr, nullptr, const_cast<char* const*>(words), environ);
 }
 
+void Worker::count_calls(const std::string& function) {
+  if (!forked()) board()->count_calls(rank_, function);
+}
+
 void Worker::begin_step(int64_t step) {
   spoken_->require_parent();
   if (go_signal && !told_.exchange(true) && control_) control_->preempted(go_signal);
@@ -174,6 +179,21 @@ void Worker::failed(const std::string& rule, const std::string& what) {
   // All hear the verdict on it, in one text.
   constexpr double kSeconds = 5;
   if (!control_->wait_for_verdict(kSeconds) && communicator_) communicator_->abort(what);
+}
+
+std::optional<std::vector<std::string>> Worker::leave_with(const std::string& what) {
+  if (!control_ || forked()) return std::nullopt;
+  const auto key = [](int rank) { return cat("left/", rank); };
+  control_->put(key(rank_), what);
+  std::vector<std::string> out(static_cast<size_t>(world_));
+  try {
+    // Whoever puts last finds all: one that is not there within an answer's time has not left.
+    for (int rank = 0; rank < world_; ++rank)
+      out[static_cast<size_t>(rank)] = rank == rank_ ? what : control_->get(key(rank), kAnswerSeconds);
+  } catch (const RunError& error) {
+    if (error.rule() != "comm.join") throw;
+  }
+  return out;
 }
 
 void Worker::left() {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,10 +69,14 @@ class Worker {
   void describe(std::map<std::string, std::string> facts);
   // Whether somebody compares it.
   bool to_describe() const { return control_ != nullptr; }
+  // What its stages count from now on are calls of this function; empty: steps.
+  void count_calls(const std::string& function);
   // At the begin of a step of the run, counted from 1: what --chaos has for it.
   void begin_step(int64_t step);
   // It cannot go on; `rule` is the error's. Others are told why.
   void failed(const std::string& rule, const std::string& what);
+  // See Membership::leave_with().
+  std::optional<std::vector<std::string>> leave_with(const std::string& what);
   // It has done what it had to, whatever is on its way.
   void left();
   // Whether this process, or another rank, was told to save and go.

@@ -1,12 +1,9 @@
 #include "train/backup.h"
 
 #include <algorithm>
-#include <future>
-#include <system_error>
 
 #include "base/env.h"
 #include "base/format.h"
-#include "base/thread_stacks.h"
 #include "espalier/ops.h"
 #include "ir/sink.h"
 #include "launch/control_text.h"
@@ -42,16 +39,6 @@ std::map<std::string, std::string> run_of(const FitOptions& options, const Train
   return out;
 }
 
-Checkpoint read_checkpoint(const std::string& path) {
-  try {
-    return parse_checkpoint(posix_env().read_file(path));
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, ": ", error.message()));
-  } catch (const UnsupportedError& error) {
-    throw UnsupportedError(error.rule(), cat(path, ": ", error.message()));
-  }
-}
-
 // Sums of metrics were f32 in versions before.
 bool is_earlier_sum(const TensorType& there, const Variable& variable) {
   return there == TensorType{DType::kF32, variable.shape()} && variable.dtype() == DType::kF64 &&
@@ -65,7 +52,7 @@ Backups::Backups(const FitOptions& options, const TrainingBatches& batches, cons
     : callbacks_(options.callbacks),
       numbered_(batches.ends_alike()),
       run_(run_of(options, batches, run)),
-      copies_(pool) {
+      writer_(pool) {
   for (const auto& callback : callbacks_) {
     const auto* const backup = dynamic_cast<const Backup*>(callback.get());
     if (backup && backup_) throw ValueError("backup.twice", "a run has at most one BackupAndRestore");
@@ -185,12 +172,7 @@ void Backups::restore(const NamedVariables& variables) {
   found_.reset();
 }
 
-void Backups::finish() {
-  if (writing_.valid()) writing_.get();
-}
-
 void Backups::save(const NamedVariables& variables, const FitPosition& position) {
-  finish();
   std::map<std::string, std::string> run = earlier_paths(variables);
   run.insert(run_.begin(), run_.end());
   Checkpoint out{.seed = seed(),
@@ -212,16 +194,7 @@ void Backups::save(const NamedVariables& variables, const FitPosition& position)
     auto& kept = out.callbacks.emplace_back();
     for (const auto& [name, tensor] : state.tensors) kept.emplace(name, tensor.node()->dense());
   }
-  out.variables = copies_.of(variables);
-  const auto write = [path = backup_->path, kept = std::make_shared<const Checkpoint>(std::move(out))] {
-    write_checkpoint(path, *kept);
-  };
-  const ThreadStacks stacks;
-  try {
-    writing_ = std::async(std::launch::async, write);
-  } catch (const std::system_error&) {
-    write();  // the system gives no thread
-  }
+  writer_.write(backup_->path, std::move(out), variables);
 }
 
 void Backups::end() const {

@@ -1,7 +1,6 @@
 // What BackupAndRestore does in a run of fit.
 #pragma once
 
-#include <future>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,12 +12,9 @@
 #include "step/epoch_rows.h"
 #include "step/step_batches.h"
 #include "strategy/host_collectives.h"
-#include "train/array_copies.h"
+#include "train/checkpoint_writer.h"
 
 namespace espalier {
-
-// All that a run changes, by names that stay the same in another process.
-using NamedVariables = std::vector<std::pair<std::string, Variable>>;
 
 // Where a run of fit is.
 struct FitPosition {
@@ -55,7 +51,7 @@ class Backups {
   // Copies, and writes the copies while the run goes on. Raises what the write before raised.
   void save(const NamedVariables& variables, const FitPosition& position);
   // Waits for what is written; raises what that raised.
-  void finish();
+  void finish() { writer_.finish(); }
   // The run has ended as planned. REQUIRES: finish().
   void end() const;
 
@@ -69,8 +65,7 @@ class Backups {
   std::map<std::string, std::string> run_;
   std::optional<Checkpoint> found_;
   bool has_earlier_paths_ = false;  // what was found, of a version before
-  ArrayCopies copies_;
-  std::future<void> writing_;  // waits when it is destroyed
+  CheckpointWriter writer_;
 };
 
 }  // namespace espalier

@@ -63,6 +63,7 @@ Model::Training::FitRun::FitRun(Training& training, TrainingBatches& batches, co
     alike_.emplace(hosts_, training.options.optimizer,
                    [] { return Running::model()->trainable_variables(); });
   }
+  if (launched_) training.replicas->membership().count_calls("");
   shares_untold_ = training.replicas && training.replicas->mesh().many();
 }
 

@@ -96,6 +96,16 @@ void Metric::reset() {
 
 std::vector<Variable> Metric::variables() const { return rule_->variables(); }
 
+void Metric::Rule::give_first(const std::vector<Variable>& made) const {
+  if (!first) return;
+  first->begin();
+  for (Variable variable : made) {
+    const Tensor value = first->of(variable.path(), variable);
+    if (value.defined()) variable.assign(value);
+  }
+  first->end();
+}
+
 void require_threshold(const char* kind, double threshold) {
   if (std::isfinite(threshold)) return;
   throw ValueError(cat(kind, ".threshold"), cat("threshold must be finite, got ", shortest(threshold)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/format.h"
+#include "eager/first_values.h"
 #include "espalier/losses.h"
 #include "espalier/metrics.h"
 
@@ -18,8 +19,12 @@ struct Metric::Rule {
   virtual bool takes_probabilities() const { return false; }
   virtual void take_logits(bool) {}
 
+  // Variables that were just made, and begin with `first`.
+  void give_first(const std::vector<Variable>& made) const;
+
   std::string name;
-  bool by_name = false;  // with the defaults of its name, which nobody chose
+  std::shared_ptr<FirstValues> first;  // of variables that are made at the first update
+  bool by_name = false;                // with the defaults of its name, which nobody chose
 };
 
 // By this name, accuracy for the losses it means something to.

@@ -82,6 +82,7 @@ struct R2Rule final : Metric::Rule {
       const EagerScope eager;
       sums.emplace(name, width);
       BuildTransaction::on_refusal([this] { sums.reset(); });
+      give_first(sums->variables());
     }
     if (sums->sum.shape() != Shape{width}) {
       throw ShapeError("r2_score.outputs",
