@@ -112,6 +112,15 @@ class Dataset {
   // for none.
   static Dataset zip(const std::vector<Dataset>& datasets, Location at = Location::here());
 
+  // `dataset`, as data that are this worker's own: of several workers (strategy.h) each names others, as
+  // files of its own, and an element is its part of the global batch, of any number of rows. Steps may stand
+  // before and behind it; on one worker it changes nothing. In Strategy::distribute, fit and evaluate a
+  // global batch is the next element of each worker, the rows of worker 0 first; a worker behind its end has
+  // no rows there, and all go on until the last one is at its end: no row is lost. A pass of fit begins when
+  // all have ended theirs. Elements have rows of equal types on all workers: raises ShapeError[batch.shape]
+  // else, and ValueError[strategy.data] where the data of some workers have no end, and those of others one.
+  static Dataset per_worker(const Dataset& dataset, Location at = Location::here());
+
   // function(element), a list or one tensor. It takes a list, or as many tensors as elements have. Raises
   // ValueError[map.num_parallel_calls] for less than 1.
   Dataset map(TensorFunction function, MapOptions options = {}, Location at = Location::here()) const;

@@ -18,6 +18,7 @@ DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location
     order_varies_ = order_varies_ || input->order_varies_;
     count_varies_ = count_varies_ || input->count_varies_;
     seeks_ = seeks_ || input->seeks_;
+    per_worker_ = per_worker_ || input->per_worker_;
     follows_seed_ = follows_seed_ || input->follows_seed_;
     layout_ = inputs.size() == 1 ? input->layout_ : hash_combine(layout_, input->layout_);
   }

@@ -77,6 +77,8 @@ class DatasetNode {
   bool count_varies() const { return count_varies_; }
   // Whether there is a source that finds its place without going through what is before.
   bool seeks() const { return seeks_; }
+  // Whether it is one worker's own data, where others have others.
+  bool per_worker() const { return per_worker_; }
   // Whether orders follow the seed of the iterator.
   bool follows_seed() const { return follows_seed_; }
   // The nodes on the longest way to a source.
@@ -104,6 +106,7 @@ class DatasetNode {
   void make_seekable() { seeks_ = true; }
   // Behind what gives the same in every pass.
   void fix_passes() { order_varies_ = count_varies_ = false; }
+  void be_per_worker() { per_worker_ = true; }
   void follow_seed() { follows_seed_ = true; }
   // Its own part of contents().
   virtual uint64_t own_contents() const { return 0; }
@@ -115,7 +118,7 @@ class DatasetNode {
 
  private:
   bool order_varies_ = false, count_varies_ = false, seeks_ = false;
-  bool follows_seed_ = false;
+  bool per_worker_ = false, follows_seed_ = false;
   uint64_t layout_ = 0;
   std::vector<const DatasetNode*> inputs_;  // which whoever derives holds
   int64_t depth_ = 1, nodes_ = 1;           // of all ways to the sources

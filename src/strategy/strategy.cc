@@ -5,9 +5,9 @@
 
 #include "base/format.h"
 #include "base/hash.h"
-#include "base/shortened.h"
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
+#include "data/own_batches.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
 #include "ir/sink.h"
@@ -15,6 +15,7 @@
 #include "ops/collective.h"
 #include "strategy/replicas.h"
 #include "strategy/rows.h"
+#include "strategy/same_elements.h"
 
 namespace espalier {
 namespace {
@@ -31,11 +32,6 @@ void require_mean(DType dtype) {
     throw DTypeError("strategy.mean", cat("the mean of replicas is of floating-point values, got ", dtype),
                      "convert(x, DType::kF32), or ReduceOp::kSum");
 }
-
-constexpr const char* kSameData =
-    "each worker names the same data, and distribute() gives it its part: rows that a worker chooses by its "
-    "own "
-    "number are shared out twice";
 
 constexpr std::string_view kNoAxis = "there is no axis ";
 
@@ -143,50 +139,44 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
 
 DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {dataset, replicas_}; }
 
+DistributedDataset Strategy::distribute_from_function(
+    const std::function<Dataset(const InputContext&)>& function, Location at) const {
+  const CallScope scope(at);
+  const Mesh& mesh = replicas_->mesh();
+  return distribute(Dataset::per_worker(function({mesh.worker, mesh.workers, mesh.world}), at));
+}
+
 DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
     : iterator_(dataset, 0), replicas_(std::move(replicas)) {
   if (replicas_->mesh().workers == 1) return;
   const HostCollectives& hosts = replicas_->hosts();
-  const std::vector<std::string> texts = hosts.texts("dataset", to_string(dataset));
-  for (size_t rank = 1; rank < texts.size(); ++rank)
-    if (texts[rank] != texts[0])
-      throw ValueError("strategy.data",
-                       cat("worker ", rank, " distributes ", shortened(texts[rank]), ", and worker 0 ",
-                           shortened(texts[0])),
-                       kSameData);
+  const bool own = DatasetNode::of(dataset)->per_worker();
+  SameElements(hosts).require_named(own ? "data of its own" : to_string(dataset));
   DatasetState state = iterator_.save();
   const uint64_t seed = hosts.of_each("seed", state.seed)[0];
+  if (own) {
+    own_ = std::make_shared<OwnBatches>(dataset, seed, 0, false, replicas_->shares().readers());
+    return;
+  }
   if (seed != state.seed) iterator_.restore({seed, state.iteration, 0});
   std::optional<ShardedBatches> parts = DatasetNode::of(dataset)->sharded_batches();
-  if (!parts || parts->batch == 0 || parts->source->format().shards == 1) return;
+  if (!parts || parts->batch == 0 || parts->source->format().shards == 1) {
+    same_ = std::make_shared<SameElements>(hosts);
+    return;
+  }
   shared_ = std::make_shared<SharedBatches>(std::move(*parts), iterator_.save().seed, 0,
                                             replicas_->shares().readers());
 }
 
-std::optional<Tensors> DistributedDataset::next_element() {
-  std::optional<Tensors> out = iterator_.next();
-  if (replicas_->mesh().workers == 1) return out;
-  uint64_t hash = 0;
-  for (const Tensor& tensor : out.value_or(Tensors())) {
-    hash = hash_combine(hash, hash_text(to_string(tensor.type())));
-    hash = hash_combine(hash, audited_hash(tensor));
-  }
-  struct Has {
-    uint64_t hash = 0, any = 0;
-  };
-  const std::vector<Has> all = replicas_->hosts().of_each("element", Has{hash, out.has_value()});
-  for (size_t rank = 1; rank < all.size(); ++rank) {
-    const Has &here = all[rank], &first = all[0];
-    if (here.any == first.any && here.hash == first.hash) continue;
-    throw ValueError("strategy.data",
-                     here.any == first.any
-                         ? cat("element ", elements_, " of the dataset of worker ", rank,
-                               " is another one than that of worker 0")
-                         : cat("the dataset of worker ", here.any ? 0 : rank, " ends before element ",
-                               elements_, ", and that of worker ", here.any ? rank : 0, " does not"),
-                     kSameData);
-  }
-  ++elements_;
+std::optional<std::vector<PerReplica>> DistributedDataset::next_own() {
+  const std::optional<OwnBatches::Part> part = own_->next();
+  if (!part) return std::nullopt;
+  const int64_t rows = part->rows[0].size(0), here = replicas_->mesh().count;
+  std::vector<PerReplica> out(part->rows.size());
+  for (size_t i = 0; i < out.size(); ++i)
+    for (int64_t replica = 0; replica < here; ++replica)
+      out[i].values.push_back(
+          rows_between({&part->rows[i], 1}, rows * replica / here, rows * (replica + 1) / here)[0]);
   return out;
 }
 
@@ -198,7 +188,9 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
     for (Tensor& rows : part->rows) out.push_back({{std::move(rows)}});
     return out;
   }
-  const std::optional<Tensors> element = next_element();
+  if (own_) return next_own();
+  const std::optional<Tensors> element = iterator_.next();
+  if (same_) same_->require(element ? std::span<const Tensor>(*element) : std::span<const Tensor>());
   if (!element) return std::nullopt;
   for (const Tensor& rows : *element) {
     if (rows.rank() == 0)
