@@ -112,6 +112,15 @@ class Dataset {
   // for none.
   static Dataset zip(const std::vector<Dataset>& datasets, Location at = Location::here());
 
+  // `dataset`, as data that are this worker's own: of several workers (strategy.h) each names others, as
+  // files of its own, and an element is its part of the global batch, of any number of rows. Steps may stand
+  // before and behind it; on one worker it changes nothing. In Strategy::distribute, fit and evaluate a
+  // global batch is the next element of each worker, the rows of worker 0 first; a worker behind its end has
+  // no rows there, and all go on until the last one is at its end: no row is lost. A pass of fit begins when
+  // all have ended theirs. Elements have rows of equal types on all workers: raises ShapeError[batch.shape]
+  // else, and ValueError[strategy.data] where the data of some workers have no end, and those of others one.
+  static Dataset per_worker(const Dataset& dataset, Location at = Location::here());
+
   // function(element), a list or one tensor. It takes a list, or as many tensors as elements have. Raises
   // ValueError[map.num_parallel_calls] for less than 1.
   Dataset map(TensorFunction function, MapOptions options = {}, Location at = Location::here()) const;
@@ -128,9 +137,24 @@ class Dataset {
   Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}, Location at = Location::here()) const;
   // Keeps `buffer_size` elements and gives any of them, with equal probability, then takes the next one in
   // its place: with at least as many as there are elements, each order is as likely as any other. Directly
-  // behind from_tensor_slices it keeps their numbers, 8 bytes each. Raises ValueError[shuffle.buffer_size]
-  // for less than 1.
+  // behind from_tensor_slices it keeps their numbers, 8 bytes each. Of a source or files in several shards
+  // each shard has a buffer of its own, of buffer_size / shards elements, rounded up, and its order follows
+  // from the seed, the pass and the number of the shard; shards give their elements in turn as without
+  // shuffle(). So the order is the same for any number of readers, and an element stays in its shard: rows
+  // of one file never stand in the turns of another. Raises ValueError[shuffle.buffer_size] for less than 1.
   Dataset shuffle(int64_t buffer_size, ShuffleOptions options = {}, Location at = Location::here()) const;
+  // The elements of one pass, kept: the first iterator that comes to the end of the dataset has filled the
+  // cache, in memory or in files of a folder, and those that begin later read it and nothing before it, as
+  // tf.data has it. What varies from pass to pass, as shuffle(), belongs behind cache(): it keeps one of its
+  // orders, that of pass 0, whoever comes first. Of a source or files in several shards each shard is kept by
+  // itself, by who reads it. An iterator that is restored reads what is before its place where that is not
+  // kept yet. A folder serves any number of programs and processes; it is of this dataset: of these steps,
+  // numbers, seeds, rows in memory, and names, sizes and times of files. What functions, generators and
+  // sources of your own give is not looked at: name another folder when they change. Raises
+  // ValueError[cache.dataset] for a dataset without end, and, when an iterator begins, for a folder of
+  // another dataset, FormatError[cache.damaged] for files that were changed or cut; both name the file. A
+  // pass that did not come to its end leaves files that the next one writes anew.
+  Dataset cache(const std::string& folder = "", Location at = Location::here()) const;
   // All elements `count` times; kInfinite: again and again, until a pass has none. Raises
   // ValueError[repeat.count] for less.
   Dataset repeat(int64_t count = kInfinite, Location at = Location::here()) const;
@@ -149,9 +173,10 @@ class Dataset {
   // The elements of the shards `owned` of `count`, in the order that they have among all; the others are not
   // read. Readers whose shards are all of `count`, each once (owned_shards()), together give each element
   // once. Row i of from_tensor_slices belongs to shard i mod `count`; from_source and from_files have their
-  // shards. map(), prefetch() and repeat() may stand behind these; raises ValueError[read_shards.dataset] for
-  // steps that mix the elements of shards, [read_shards.count] for another number than the source has, or
-  // less than 1, [read_shards.owned] for a shard outside of [0, count) and for one that is named twice.
+  // shards, and shuffle() and cache() of them keep these. map(), prefetch() and repeat() may stand behind
+  // these; raises ValueError[read_shards.dataset] for steps that mix the elements of shards,
+  // [read_shards.count] for another number than the source has, or less than 1, [read_shards.owned] for a
+  // shard outside of [0, count) and for one that is named twice.
   Dataset read_shards(int64_t count, const std::vector<int64_t>& owned, Location at = Location::here()) const;
   // The elements of this one, then those of `next`.
   Dataset concatenate(const Dataset& next, Location at = Location::here()) const;
@@ -184,6 +209,7 @@ struct ShardState {
   int64_t shard = 0;
   int64_t elements = 0;
   std::optional<std::string> bytes = {};  // of DataSource::save()
+  std::vector<int64_t> steps = {};        // of steps that work shard by shard, as shuffle()
   bool operator==(const ShardState&) const = default;
 };
 struct SourceState {

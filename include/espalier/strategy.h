@@ -7,6 +7,7 @@
 //     model.fit(x, y, {.batch_size = 64});  // 64 rows a step, 32 on each device
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,8 @@ struct PerReplica {
 
 enum class ReduceOp : uint8_t { kSum, kMean };
 
+class OwnBatches;
+class SameElements;
 class SharedBatches;
 
 // The batches of a dataset, cut for the replicas of this process.
@@ -42,9 +45,10 @@ class DistributedDataset {
   DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas);
   // The tensors of the next element of an iterator over `dataset`, its rows shared out; nothing at the end.
   // All workers call it alike. Of a source in shards, as fit reads them, each of several workers opens its
-  // shards and no others: it has their rows of the element, shard by shard, perhaps none. Of others each
-  // worker reads all, and a replica may have one row less than another, or none: raises
-  // ValueError[strategy.data] where workers have other elements.
+  // shards and no others: it has their rows of the element, shard by shard, perhaps none. Of data that are a
+  // worker's own (Dataset::per_worker) it has its element, shared out to its replicas, and no rows behind
+  // their end, until all workers are at theirs. Of others each worker reads all, and a replica may have one
+  // row less than another, or none: raises ValueError[strategy.data] where workers have other elements.
   std::optional<std::vector<PerReplica>> next();
   // Where it is: the same on all workers, and as a DatasetIterator says it, so that any number of them goes
   // on there. All workers call it alike: of shards each says those that it reads.
@@ -56,13 +60,25 @@ class DistributedDataset {
   const std::shared_ptr<Replicas>& replicas() const { return replicas_; }
 
  private:
-  std::optional<Tensors> next_element();
+  std::optional<std::vector<PerReplica>> next_own();
   std::shared_ptr<SharedBatches> shared_at(const DatasetState& state) const;
   Dataset dataset_;
   DatasetIterator iterator_;
-  int64_t elements_ = 0;                   // that next() has given
-  std::shared_ptr<SharedBatches> shared_;  // null: all is read
+  // Who reads, or looks: none of them on one worker.
+  std::shared_ptr<SharedBatches> shared_;
+  std::shared_ptr<OwnBatches> own_;
+  std::shared_ptr<SameElements> same_;
   std::shared_ptr<Replicas> replicas_;
+};
+
+// For whom a dataset is made.
+struct InputContext {
+  int worker = 0, workers = 1;
+  int replicas = 1;  // of all workers
+  // How many of so many rows of a global batch are this worker's: of 64 on 3 workers 21, 21 and 22.
+  int64_t rows_of(int64_t batch_size) const {
+    return batch_size * (worker + 1) / workers - batch_size * worker / workers;
+  }
 };
 
 // A handle; copies share. Replicas are counted over all workers, and each has an equal part of the rows of a
@@ -120,6 +136,10 @@ class Strategy {
   // order follows the seed of worker 0. All workers call it, with datasets of equal steps and sizes: raises
   // ValueError[strategy.data] else.
   DistributedDataset distribute(const Dataset& dataset) const;
+  // The same of data that are each worker's own: of Dataset::per_worker(function(context)), which
+  // tf.distribute calls distribute_datasets_from_function.
+  DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& function,
+                                              Location at = Location::here()) const;
 
   const std::shared_ptr<Replicas>& replicas() const { return replicas_; }
 

@@ -9,7 +9,8 @@
 
 namespace espalier {
 
-DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location at) : at_(at) {
+DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location at)
+    : inputs_(inputs), at_(at) {
   constexpr int64_t kDeepest = 4096, kMost = 1 << 16;
   for (const DatasetNode* input : inputs) {
     depth_ = std::max(depth_, input->depth_ + 1);
@@ -17,6 +18,8 @@ DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location
     order_varies_ = order_varies_ || input->order_varies_;
     count_varies_ = count_varies_ || input->count_varies_;
     seeks_ = seeks_ || input->seeks_;
+    per_worker_ = per_worker_ || input->per_worker_;
+    follows_seed_ = follows_seed_ || input->follows_seed_;
     layout_ = inputs.size() == 1 ? input->layout_ : hash_combine(layout_, input->layout_);
   }
   if (nodes_ > kMost)
@@ -30,7 +33,13 @@ DatasetNodePtr DatasetNode::read_shards(int64_t, const std::vector<int64_t>&) co
   throw ValueError("read_shards.dataset",
                    cat("in ", text(), " the elements of shards are mixed, or have no shards"),
                    "call read_shards() behind from_source(), from_files() or from_tensor_slices(), or map(), "
-                   "prefetch() and repeat() of them");
+                   "shuffle(), cache(), prefetch() and repeat() of them");
+}
+
+uint64_t DatasetNode::contents() const {
+  uint64_t out = own_contents();
+  for (const DatasetNode* input : inputs_) out = hash_combine(out, input->contents());
+  return out;
 }
 
 void DatasetNode::require_layout(const DatasetState& state) const {

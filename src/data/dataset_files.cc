@@ -1,4 +1,5 @@
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,6 +24,20 @@ std::vector<std::string> files_of(const std::string& pattern) {
   ::globfree(&found);
   if (failure == 0 && !out.empty()) return out;
   throw IoError("from_files.pattern", cat("no file fits ", pattern));
+}
+
+// Of their names, sizes and times.
+uint64_t hash_of(const std::vector<std::string>& paths) {
+  uint64_t out = 0;
+  for (const std::string& path : paths) {
+    struct stat found = {};
+    if (::stat(path.c_str(), &found) != 0) continue;
+    for (const uint64_t part :
+         {hash_text(path), static_cast<uint64_t>(found.st_size), static_cast<uint64_t>(found.st_mtim.tv_sec),
+          static_cast<uint64_t>(found.st_mtim.tv_nsec)})
+      out = hash_combine(out, part);
+  }
+  return out;
 }
 
 // Files that many iterators read.
@@ -174,7 +189,10 @@ Dataset Dataset::from_files(const std::vector<std::string>& paths, FileReader re
   SourceFormat format{
       "from_files",
       cat(files->paths.size(), " files", options.shards == 1 ? "" : cat(" in ", options.shards, " shards")),
-      options.shards, std::nullopt, false};
+      options.shards,
+      std::nullopt,
+      false,
+      [files] { return hash_of(files->paths); }};
   if (files->paths.empty()) format.elements = 0;
   return make<SourceNode>(
       [files](DataShard shard, uint64_t) { return std::make_unique<FileRows>(files, shard); },

@@ -77,11 +77,18 @@ class DatasetNode {
   bool count_varies() const { return count_varies_; }
   // Whether there is a source that finds its place without going through what is before.
   bool seeks() const { return seeks_; }
+  // Whether it is one worker's own data, where others have others.
+  bool per_worker() const { return per_worker_; }
+  // Whether orders follow the seed of the iterator.
+  bool follows_seed() const { return follows_seed_; }
   // The nodes on the longest way to a source.
   int64_t depth() const { return depth_; }
   // A hash of the steps, their numbers and the seeds of shuffles: what a saved place is a place in. Neither
   // prefetch() nor which shards are read is part of it; not 0.
   uint64_t layout() const { return layout_ ? layout_ : 1; }
+  // A hash of rows in memory, and of the names, sizes and times of files, as they are now. Of sources and
+  // generators of the user's own, and of functions, there is none.
+  uint64_t contents() const;
   // Raises ValueError[dataset.restore] for a state that says another one.
   void require_layout(const DatasetState& state) const;
   Location at() const { return at_; }
@@ -97,6 +104,12 @@ class DatasetNode {
   void vary_order() { order_varies_ = true; }
   void vary_count() { count_varies_ = true; }
   void make_seekable() { seeks_ = true; }
+  // Behind what gives the same in every pass.
+  void fix_passes() { order_varies_ = count_varies_ = false; }
+  void be_per_worker() { per_worker_ = true; }
+  void follow_seed() { follows_seed_ = true; }
+  // Its own part of contents().
+  virtual uint64_t own_contents() const { return 0; }
   // Says which step it is, for layout().
   void mark(std::string_view step, std::initializer_list<int64_t> numbers = {}) {
     layout_ = hash_combine(layout_, hash_text(step));
@@ -105,8 +118,10 @@ class DatasetNode {
 
  private:
   bool order_varies_ = false, count_varies_ = false, seeks_ = false;
+  bool per_worker_ = false, follows_seed_ = false;
   uint64_t layout_ = 0;
-  int64_t depth_ = 1, nodes_ = 1;  // of all ways to the sources
+  std::vector<const DatasetNode*> inputs_;  // which whoever derives holds
+  int64_t depth_ = 1, nodes_ = 1;           // of all ways to the sources
   Location at_;
   mutable std::atomic<uint64_t> iterations_{0};
 };
@@ -135,6 +150,7 @@ class SlicesNode final : public DatasetNode {
   ElementIteratorPtr iterate(const DatasetPass& pass) const override;
   int64_t cardinality() const override { return rows_; }
   std::string text() const override;
+  uint64_t own_contents() const override;
   DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override;
   // REQUIRES: 0 <= number < cardinality().
   void row(int64_t number, Tensors& element) const;

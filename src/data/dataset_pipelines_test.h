@@ -154,7 +154,7 @@ class RandomPipelines {
   }
 
   void step(Pipeline& p) {
-    switch (below(shuffles_ ? 14 : 13)) {
+    switch (below(shuffles_ ? 15 : 14)) {
       case 0:
         return map(p);
       case 1:
@@ -229,6 +229,9 @@ class RandomPipelines {
         });
         return;
       }
+      case 13:
+        p.dataset = p.dataset.cache();
+        return;
       default: {
         ShuffleOptions options{.reshuffle_each_iteration = below(2) == 0};
         if (below(2) == 0) options.seed = static_cast<uint64_t>(below(5));

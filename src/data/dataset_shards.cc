@@ -1,7 +1,6 @@
 #include "data/dataset_shards.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -13,57 +12,6 @@ namespace espalier {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 62;
-
-void append(std::string& text, int64_t number) {
-  text.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-int64_t take(std::string_view& text) {
-  int64_t number = 0;
-  std::memcpy(&number, text.data(), sizeof number);
-  text.remove_prefix(sizeof number);
-  return number;
-}
-
-std::string packed(const std::vector<TensorType>& types) {
-  std::string out;
-  for (const TensorType& type : types) {
-    append(out, static_cast<int64_t>(type.dtype));
-    append(out, static_cast<int64_t>(type.rank()));
-    for (const int64_t size : type.shape) append(out, size);
-  }
-  return out;
-}
-std::vector<TensorType> types_in(std::string_view text) {
-  std::vector<TensorType> out;
-  while (!text.empty()) {
-    TensorType& type = out.emplace_back();
-    type.dtype = static_cast<DType>(take(text));
-    for (int64_t rank = take(text); rank > 0; --rank) type.shape.push_back(take(text));
-  }
-  return out;
-}
-
-std::string packed(const std::vector<ShardState>& states) {
-  std::string out;
-  for (const ShardState& state : states) {
-    for (const int64_t number :
-         {state.shard, state.elements, state.bytes ? static_cast<int64_t>(state.bytes->size()) : -1})
-      append(out, number);
-    out += state.bytes.value_or("");
-  }
-  return out;
-}
-void add_states(std::string_view text, std::vector<ShardState>& out) {
-  while (!text.empty()) {
-    ShardState& state = out.emplace_back();
-    state.shard = take(text);
-    state.elements = take(text);
-    const int64_t bytes = take(text);
-    if (bytes < 0) continue;
-    state.bytes = text.substr(0, static_cast<size_t>(bytes));
-    text.remove_prefix(static_cast<size_t>(bytes));
-  }
-}
 
 }  // namespace
 
@@ -133,24 +81,9 @@ bool SharedBatches::next_pass(size_t first, size_t last) {
   return false;
 }
 
-std::vector<std::string> SharedBatches::texts_of_all(std::string_view name, std::string mine) const {
-  if (readers_.count == 1) return {mine};
-  std::string size;
-  append(size, static_cast<int64_t>(mine.size()));
-  const std::string sizes = readers_.gather(name, size);
-  std::vector<int64_t> each;
-  for (std::string_view left = sizes; !left.empty();) each.push_back(take(left));
-  const auto room = static_cast<size_t>(std::ranges::max(each));
-  mine.resize(room);
-  const std::string all = room ? readers_.gather(name, mine) : "";
-  std::vector<std::string> out;
-  for (size_t i = 0; i < each.size(); ++i) out.push_back(all.substr(i * room, static_cast<size_t>(each[i])));
-  return out;
-}
-
 void SharedBatches::agree_on_types() {
   if (std::exchange(types_agreed_, true)) return;
-  const std::vector<std::string> all = texts_of_all("types of rows", packed(types_));
+  const std::vector<std::string> all = readers_.texts("types of rows", packed(types_));
   const std::string* first = nullptr;
   for (const std::string& types : all) {
     if (types.empty()) continue;
@@ -275,7 +208,7 @@ DatasetState SharedBatches::save() const {
     own.push_back(cursor.sources.at(0).owned.at(0));
   }
   SourceState& source = out.sources.emplace_back(SourceState{shards_, {}});
-  for (const std::string& states : texts_of_all("places in shards", packed(own)))
+  for (const std::string& states : readers_.texts("places in shards", packed(own)))
     add_states(states, source.owned);
   return out;
 }

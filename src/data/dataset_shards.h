@@ -1,23 +1,14 @@
 // Batches of a source in shards that several readers go through together, each reading its own shards.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/dataset_node.h"
+#include "data/readers.h"
 #include "data/shard_order.h"
 
 namespace espalier {
-
-// Reader `rank` of `count`.
-struct Readers {
-  int64_t rank = 0, count = 1;
-  // What all of them give, one behind the other; each gives as many bytes. All call it alike.
-  std::function<std::string(std::string_view name, std::string_view mine)> gather = {};
-};
 
 // All readers make the same calls. Each batch is that of a DatasetIterator, but for the order of its rows,
 // and so is save(): readers of another number, or an iterator, go on there.
@@ -57,7 +48,6 @@ class SharedBatches {
   void open_pass();
   void fill(Taken& taken);
   void place(Taken& taken) const;
-  std::vector<std::string> texts_of_all(std::string_view name, std::string mine) const;
   void agree_on_types();
   std::vector<int64_t> given_by_all(const std::vector<int64_t>& own) const;
   void skip(int64_t batches);

@@ -2,7 +2,8 @@
 #include <deque>
 
 #include "base/philox.h"
-#include "data/dataset_node.h"
+#include "data/sharded_step.h"
+#include "espalier/source.h"
 
 namespace espalier {
 namespace {
@@ -40,7 +41,7 @@ class ShuffledElements {
 
   bool next(Kept& kept) {
     if (ended_) return false;
-    if (seeks_ && now_ % gap_ == 0) keep_place();
+    keep_place_if_due();
     if (!input_->next(kept.element)) {
       ended_ = true;
       return false;
@@ -77,6 +78,7 @@ class ShuffledElements {
     std::vector<Kept> out(numbers.size());
     for (const auto& [number, place] : order) {
       go_to(number);
+      keep_place_if_due();
       out[place].number = number;
       if (!input_->next(out[place].element)) require_restored("what shuffle() reads", number + 1, number);
       ++now_;
@@ -96,6 +98,9 @@ class ShuffledElements {
     int64_t number;
     DatasetCursor cursor;
   };
+  void keep_place_if_due() {
+    if (seeks_ && now_ % gap_ == 0 && (places_.empty() || places_.back().number < now_)) keep_place();
+  }
   void keep_place() {
     Place place{now_, {}};
     input_->save(place.cursor);
@@ -106,9 +111,14 @@ class ShuffledElements {
     for (const Kept& kept : buffer) oldest = std::min(oldest, kept.number);
     while (places_.size() > 1 && places_[1].number <= oldest) places_.pop_front();
   }
+  // Over the places that would have been kept on the way, so that what is saved then is the same.
   void go_to(int64_t number) {
-    require_restored("what shuffle() reads", number, now_ + input_->skip(number - now_));
-    now_ = number;
+    while (now_ < number) {
+      keep_place_if_due();
+      const int64_t next = std::min(number, (now_ / gap_ + 1) * gap_);
+      require_restored("what shuffle() reads", next, now_ + input_->skip(next - now_));
+      now_ = next;
+    }
   }
 
   ElementIteratorPtr input_;
@@ -175,29 +185,103 @@ class Shuffle final : public ElementIterator {
   int64_t given_ = 0;
 };
 
-class ShuffleNode final : public DatasetStep {
+// Of one shard, whose place holds that of the shuffle: how many elements it has given, then the two numbers
+// of ShuffledElements and how many its input had given at the place that stands there.
+class ShardShuffle final : public ElementIterator {
+ public:
+  ShardShuffle(DataShard shard, Shuffle<ShuffledElements> shuffle)
+      : shard_(shard), shuffle_(std::move(shuffle)) {}
+
+  bool next(Tensors& element) override { return shuffle_.next(element); }
+  int64_t skip(int64_t count) override { return shuffle_.skip(count); }
+  void save(DatasetCursor& out) override {
+    DatasetCursor cursor;
+    shuffle_.save(cursor);
+    ShardState state = std::move(cursor.sources.at(0).owned.at(0));
+    const std::vector<int64_t> own{cursor.steps.at(1), cursor.steps.at(2), state.elements};
+    state.steps.insert(state.steps.begin(), own.begin(), own.end());
+    state.elements = cursor.steps.at(0);
+    out.sources.push_back({shard_.count, {std::move(state)}});
+  }
+  void restore(CursorReader& from) override {
+    const ShardState& place = place_of_shard(from.source(), shard_.count, shard_.index);
+    if (place.steps.size() < 3)
+      throw ValueError("dataset.restore",
+                       cat("the state has no place for the shuffle of shard ", shard_.index));
+    ShardState input{shard_.index, place.steps[2], place.bytes, {place.steps.begin() + 3, place.steps.end()}};
+    const DatasetState own{.steps = {place.elements, place.steps[0], place.steps[1]},
+                           .sources = {{shard_.count, {std::move(input)}}}};
+    CursorReader reader(own);
+    shuffle_.restore(reader);
+    reader.end();
+  }
+
+ private:
+  const DataShard shard_;
+  Shuffle<ShuffledElements> shuffle_;
+};
+
+class ShuffleNode final : public ShardedStep {
  public:
   ShuffleNode(DatasetNodePtr input, int64_t size, ShuffleOptions options, Location at)
-      : DatasetStep(std::move(input), at), size_(size), options_(options) {
+      : ShardedStep(std::move(input), at), size_(size), options_(options), place_(depth()) {
     if (size < 1) throw ValueError("shuffle.buffer_size", cat("buffer_size must be positive, got ", size));
-    if (options.reshuffle_each_iteration) vary_order();
-    mark("shuffle", {size, options.reshuffle_each_iteration, options.seed.has_value(),
-                     static_cast<int64_t>(options.seed.value_or(0))});
+    describe();
   }
-  ElementIteratorPtr iterate(const DatasetPass& pass) const override {
-    // Another order for each shuffle of a dataset.
-    const uint64_t seed = hash_combine(options_.seed.value_or(pass.seed), static_cast<uint64_t>(depth()));
-    const Philox random(seed, options_.reshuffle_each_iteration ? pass.number : 0);
+  ShuffleNode(const ShuffleNode& like, DatasetNodePtr input)
+      : ShardedStep(std::move(input), like.at()),
+        size_(like.size_),
+        options_(like.options_),
+        place_(like.place_) {
+    describe();
+  }
+  ShuffleNode(const ShuffleNode& whole, const std::vector<int64_t>& owned)
+      : ShardedStep(whole, owned), size_(whole.size_), options_(whole.options_), place_(whole.place_) {
+    describe();
+  }
+  std::string text() const override { return cat(input().text(), ".shuffle(", size_, ")"); }
+
+ protected:
+  DatasetNodePtr over(DatasetNodePtr input) const override {
+    return std::make_shared<ShuffleNode>(*this, std::move(input));
+  }
+  DatasetNodePtr over_some(const std::vector<int64_t>& owned) const override {
+    return std::make_shared<ShuffleNode>(*this, owned);
+  }
+  ElementIteratorPtr iterate_all(const DatasetPass& pass) const override {
+    const Philox random(seed(pass), number(pass));
     if (const auto* rows = dynamic_cast<const SlicesNode*>(&input()))
       return std::make_unique<Shuffle<RowNumbers>>(RowNumbers{*rows}, size_, random);
     return std::make_unique<Shuffle<ShuffledElements>>(
         ShuffledElements(input().iterate(pass), pass.seeks, size_), size_, random);
   }
-  std::string text() const override { return cat(input().text(), ".shuffle(", size_, ")"); }
+  ElementIteratorPtr iterate_shard(int64_t shard, const DatasetPass& pass) const override {
+    const int64_t size = (size_ - 1) / shards() + 1;
+    const Philox random(hash_combine(seed(pass), static_cast<uint64_t>(shard)), number(pass));
+    return std::make_unique<ShardShuffle>(
+        DataShard{shard, shards()},
+        Shuffle<ShuffledElements>(ShuffledElements(input().iterate(pass), pass.seeks, size), size, random));
+  }
 
  private:
+  void describe() {
+    if (options_.reshuffle_each_iteration) vary_order();
+    if (!options_.seed) follow_seed();
+    mark(shards() > 1 ? "shuffle of shards" : "shuffle",
+         {size_, options_.reshuffle_each_iteration, options_.seed.has_value(),
+          static_cast<int64_t>(options_.seed.value_or(0))});
+  }
+  // Another order for each shuffle of a dataset.
+  uint64_t seed(const DatasetPass& pass) const {
+    return hash_combine(options_.seed.value_or(pass.seed), static_cast<uint64_t>(place_));
+  }
+  uint64_t number(const DatasetPass& pass) const {
+    return options_.reshuffle_each_iteration ? pass.number : 0;
+  }
+
   int64_t size_;
   ShuffleOptions options_;
+  int64_t place_;  // among the steps of the dataset that the user made
 };
 
 }  // namespace

@@ -56,6 +56,12 @@ DatasetNodePtr SlicesNode::read_shards(int64_t count, const std::vector<int64_t>
   return std::make_shared<SlicesNode>(*this, count, owned);
 }
 
+uint64_t SlicesNode::own_contents() const {
+  uint64_t out = 0;
+  for (const Tensor& array : arrays_) out = hash_bytes(array.bytes(), array.type().bytes(), out);
+  return out;
+}
+
 void SlicesNode::row(int64_t number, Tensors& element) const {
   if (shards_ > 1) {
     const auto owned = static_cast<int64_t>(owned_.size());

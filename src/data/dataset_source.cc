@@ -45,6 +45,9 @@ class ShardReader {
     if (state.elements < 0 || state.elements > kMostShardElements)
       throw ValueError("dataset.restore",
                        cat("the state is behind ", state.elements, " elements of ", shard_text()));
+    if (!state.steps.empty())
+      throw ValueError("dataset.restore", cat("the state has places of steps in ", shard_text(),
+                                              ", and no step here works shard by shard"));
     if (state.bytes) {
       call("restore", [&] { source().restore(*state.bytes); });
       elements_ = state.elements;

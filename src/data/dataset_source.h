@@ -13,6 +13,8 @@ struct SourceFormat {
   std::optional<int64_t> elements = {};
   // Whose elements are checked, and whose std::exceptions become errors of this library.
   bool users = true;
+  // A hash of what it reads, as it is now, where that can be known.
+  std::function<uint64_t()> contents = {};
 };
 
 class SourceNode final : public DatasetNode {
@@ -25,6 +27,7 @@ class SourceNode final : public DatasetNode {
   std::string text() const override;
   DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override;
   std::optional<ShardedBatches> sharded_batches() const override;
+  uint64_t own_contents() const override { return format_.contents ? format_.contents() : 0; }
   // Raises ValueError[name.elements] where a pass over all shards must give another number.
   void require_elements(int64_t all) const;
   // Raises ValueError[dataset.restore] for the places of another number of shards.

@@ -196,8 +196,10 @@ TEST(DatasetSource, ReadersAreOfShardsThatThereAre) {
   EXPECT_EQ(rule_of([&] { data.read_shards(8, {8}); }), "read_shards.owned");
   EXPECT_EQ(rule_of([&] { data.read_shards(8, {-1}); }), "read_shards.owned");
   EXPECT_EQ(rule_of([&] { data.read_shards(8, {3, 1, 3}); }), "read_shards.owned");
-  for (const Dataset& mixed : {data.batch(2), data.shuffle(3), data.take(3), data.skip(1), data.enumerate(),
-                               data.read_shards(8, {1}), data.concatenate(data), Dataset::zip({data, data})})
+  for (const Dataset& mixed :
+       {data.batch(2), data.batch(2).shuffle(3), data.take(3), data.skip(1), data.enumerate(),
+        data.read_shards(8, {1}), data.shuffle(3).read_shards(8, {1}), data.repeat(2).shuffle(3),
+        data.concatenate(data), Dataset::zip({data, data})})
     EXPECT_EQ(rule_of([&] { mixed.read_shards(8, {0}); }), "read_shards.dataset") << to_string(mixed);
   EXPECT_TRUE(all_of(data.read_shards(8, {})).empty());
   EXPECT_EQ(data.read_shards(8, {}).cardinality(), 0);

@@ -230,7 +230,7 @@ TEST(DatasetSource, IsAskedForBytesOnlyWhereAStateMayBeSaved) {
   EXPECT_EQ(shards.calls->saved, 200) << "once for each element behind prefetch()";
   shards.calls->reset();
   all_of(shards.dataset().shuffle(160));
-  EXPECT_LE(shards.calls->saved, 4 * (200 / 10 + 1)) << "for each 16th part of a shuffle's buffer";
+  EXPECT_LE(shards.calls->saved, 4 * (50 / 2 + 1)) << "for each 16th part of a shard's buffer of 40";
 }
 
 TEST(DatasetSource, AnotherNumberOfShardsIsRefused) {

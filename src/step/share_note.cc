@@ -6,11 +6,11 @@
 
 namespace espalier {
 
-std::string share_note(const Mesh& mesh, const DataShares& shares, int64_t rows, bool of_shards) {
+std::string share_note(const Mesh& mesh, const DataShares& shares, int64_t rows, std::string_view whose) {
   const int64_t logical_shards = shares.logical_shards;
   const std::string on_each = cat(" on each of ", mesh.world, " ", mesh.kind);
   const std::string step = cat(Counted(static_cast<uint64_t>(rows), "row"), " a step: ");
-  if (of_shards && logical_shards == 0) return cat(step, "those of its shards of the data", on_each);
+  if (!whose.empty() && logical_shards == 0) return cat(step, whose, on_each);
   int64_t least = rows, most = 0;
   for (int rank = 0; rank < mesh.world; ++rank) {
     const auto [first, last] = shares.rows_of(rows, rank);

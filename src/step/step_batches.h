@@ -55,6 +55,8 @@ class TrainingBatches : public StepBatches {
   virtual int64_t steps_per_epoch() const = 0;
   // Whether no worker comes to an end that another does not: rows in memory, whose number they have compared.
   virtual bool ends_alike() const { return false; }
+  // Whether each worker names data of its own, and says so.
+  virtual bool of_own_data() const { return false; }
   // What must be the same for a run to go on.
   virtual std::map<std::string, std::string> run() const = 0;
   // A hash of rows in memory, of which each worker has all; nothing of others.

@@ -34,6 +34,8 @@ class DataShares {
   std::vector<int64_t> shards_of(int64_t shards, int replica) const;
   // Whether a source in shards is read shard by shard, by each worker those that are its own.
   bool by_shards() const { return logical_shards > 0 || hosts_.world() > 1; }
+  // The processes that share.
+  const HostCollectives& hosts() const { return hosts_; }
   // Who reads one so: one reader that reads all where there is one worker.
   Readers readers() const;
 

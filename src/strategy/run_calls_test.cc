@@ -339,7 +339,7 @@ TEST(RunCalls, DataOfAWorkersOwnAreRefused) {
                   "the dataset of worker 0 ends before element 2, and that of worker 1 does not");
   expect_all_hear(
       reads([](int worker) { return Dataset::from_tensor_slices({arange(8)}).batch(4 - worker); }),
-      "worker 1 distributes ");
+      "worker 1 names ");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include "base/format.h"
 #include "base/hash.h"
-#include "base/shortened.h"
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
+#include "data/own_batches.h"
 #include "eager/row_weight.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
@@ -15,6 +15,7 @@
 #include "place/shard_tree.h"
 #include "strategy/replicas.h"
 #include "strategy/rows.h"
+#include "strategy/same_elements.h"
 #include "strategy/sums.h"
 
 namespace espalier {
@@ -27,11 +28,6 @@ void require_values(const Replicas& replicas, const PerReplica& values) {
                    cat("there are ", count, replicas.logical_shards() > 0 ? " logical shards" : " replicas",
                        " in this process, and ", values.values.size(), " values"));
 }
-
-constexpr const char* kSameData =
-    "each worker names the same data, and distribute() gives it its part: rows that a worker chooses by its "
-    "own "
-    "number are shared out twice";
 
 constexpr std::string_view kNoAxis = "there is no axis ";
 
@@ -164,23 +160,30 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica& values, std::optional<int
 
 DistributedDataset Strategy::distribute(const Dataset& dataset) const { return {dataset, replicas_}; }
 
+DistributedDataset Strategy::distribute_from_function(
+    const std::function<Dataset(const InputContext&)>& function, Location at) const {
+  const CallScope scope(at);
+  const Mesh& mesh = replicas_->mesh();
+  return distribute(Dataset::per_worker(function({mesh.worker, mesh.workers, mesh.world}), at));
+}
+
 DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas> replicas)
     : dataset_(std::move(dataset)), iterator_(dataset_, 0), replicas_(std::move(replicas)) {
   replicas_->require_loops();
   const int64_t parts_of_batch = replicas_->logical_shards();
   if (replicas_->mesh().workers == 1 && parts_of_batch == 0) return;
   const HostCollectives& hosts = replicas_->hosts();
-  const std::vector<std::string> texts = hosts.texts("dataset", to_string(dataset_));
-  for (size_t rank = 1; rank < texts.size(); ++rank)
-    if (texts[rank] != texts[0])
-      throw ValueError("strategy.data",
-                       cat("worker ", rank, " distributes ", shortened(texts[rank]), ", and worker 0 ",
-                           shortened(texts[0])),
-                       kSameData);
+  const bool own = DatasetNode::of(dataset_)->per_worker();
+  SameElements(hosts).require_named(own ? "data of its own" : to_string(dataset_));
   DatasetState state = iterator_.save();
   const uint64_t seed = hosts.of_each("seed", state.seed)[0];
+  if (own) {
+    own_ = std::make_shared<OwnBatches>(dataset_, seed, 0, false, replicas_->shares().readers());
+    return;
+  }
   if (seed != state.seed) iterator_.restore({seed, state.iteration, 0});
   shared_ = shared_at(iterator_.save());
+  if (!shared_) same_ = std::make_shared<SameElements>(hosts);
 }
 
 // Null where each worker reads all.
@@ -203,6 +206,7 @@ std::shared_ptr<SharedBatches> DistributedDataset::shared_at(const DatasetState&
 
 DatasetState DistributedDataset::save(Location at) const {
   const CallScope scope(at);
+  if (own_) return own_->save();
   if (!shared_) return iterator_.save();
   DatasetState out = shared_->save();
   out.layout = DatasetNode::of(dataset_)->layout();
@@ -211,39 +215,26 @@ DatasetState DistributedDataset::save(Location at) const {
 
 void DistributedDataset::restore(const DatasetState& state, Location at) {
   const CallScope scope(at);
-  if (shared_) {
+  if (own_) {
+    own_->restore(state);
+  } else if (shared_) {
     DatasetNode::of(dataset_)->require_layout(state);
     shared_ = shared_at(state);
   } else {
     iterator_.restore(state);
   }
-  elements_ = state.elements;
+  if (same_) same_ = std::make_shared<SameElements>(replicas_->hosts(), state.elements);
 }
 
-std::optional<Tensors> DistributedDataset::next_element() {
-  std::optional<Tensors> out = iterator_.next();
-  if (replicas_->mesh().workers == 1) return out;
-  uint64_t hash = 0;
-  for (const Tensor& tensor : out.value_or(Tensors())) {
-    hash = hash_combine(hash, hash_text(to_string(tensor.type())));
-    hash = hash_combine(hash, audited_hash(tensor));
-  }
-  struct Has {
-    uint64_t hash = 0, any = 0;
-  };
-  const std::vector<Has> all = replicas_->hosts().of_each("element", Has{hash, out.has_value()});
-  for (size_t rank = 1; rank < all.size(); ++rank) {
-    const Has &here = all[rank], &first = all[0];
-    if (here.any == first.any && here.hash == first.hash) continue;
-    throw ValueError("strategy.data",
-                     here.any == first.any
-                         ? cat("element ", elements_, " of the dataset of worker ", rank,
-                               " is another one than that of worker 0")
-                         : cat("the dataset of worker ", here.any ? 0 : rank, " ends before element ",
-                               elements_, ", and that of worker ", here.any ? rank : 0, " does not"),
-                     kSameData);
-  }
-  ++elements_;
+std::optional<std::vector<PerReplica>> DistributedDataset::next_own() {
+  const std::optional<OwnBatches::Part> part = own_->next();
+  if (!part) return std::nullopt;
+  const int64_t rows = part->rows[0].size(0), here = replicas_->parts().count;
+  std::vector<PerReplica> out(part->rows.size(), PerReplica{.values = {}, .first_row = part->first});
+  for (size_t i = 0; i < out.size(); ++i)
+    for (int64_t replica = 0; replica < here; ++replica)
+      out[i].values.push_back(
+          rows_between({&part->rows[i], 1}, rows * replica / here, rows * (replica + 1) / here)[0]);
   return out;
 }
 
@@ -268,7 +259,9 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
     }
     return out;
   }
-  const std::optional<Tensors> element = next_element();
+  if (own_) return next_own();
+  const std::optional<Tensors> element = iterator_.next();
+  if (same_) same_->require(element ? std::span<const Tensor>(*element) : std::span<const Tensor>());
   if (!element) return std::nullopt;
   for (const Tensor& rows : *element) {
     if (rows.rank() == 0)

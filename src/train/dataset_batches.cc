@@ -16,11 +16,16 @@ namespace {
 // Elements of one iterator after the other.
 class DatasetSource : public TrainingBatches {
  public:
-  DatasetSource(Dataset dataset, const FitOptions& options, StepArguments arguments)
-      : dataset_(std::move(dataset)), arguments_(std::move(arguments)), weighted_(options.weighted) {}
+  DatasetSource(const Dataset& dataset, bool repeats, const FitOptions& options, StepArguments arguments)
+      : own_(DatasetNode::of(dataset)->per_worker()),
+        dataset_(repeats && !own_ ? dataset.repeat() : dataset),
+        repeats_(repeats),
+        arguments_(std::move(arguments)),
+        weighted_(options.weighted) {}
   std::map<std::string, std::string> run() const override {
-    return {{"data", to_string(dataset_)}, {"weighted", cat(weighted_)}};
+    return {{"data", own_ ? "of each worker's own" : to_string(dataset_)}, {"weighted", cat(weighted_)}};
   }
+  bool of_own_data() const override { return own_; }
   Cursor save() const override {
     if (!reader_) return {};
     return cursor_of(reader_->save());
@@ -33,16 +38,18 @@ class DatasetSource : public TrainingBatches {
   }
 
  protected:
-  void read(uint64_t iteration) { reader_ = batch_reader(dataset_, iteration, arguments_); }
+  void read(uint64_t iteration) { reader_ = batch_reader(dataset_, iteration, arguments_, repeats_); }
   void restore(const Cursor& cursor) {
     const DatasetState state = state_of(cursor);
     if (!reader_) read(state.iteration);
     reader_->restore(state);
   }
-  Dataset dataset_;
+  const bool own_;
+  const Dataset dataset_;
   std::unique_ptr<BatchReader> reader_;  // of the pass that is open
 
  private:
+  const bool repeats_;
   StepArguments arguments_;
   bool weighted_;
 };
@@ -50,7 +57,7 @@ class DatasetSource : public TrainingBatches {
 class RepeatedDataset final : public DatasetSource {
  public:
   RepeatedDataset(const Dataset& dataset, int64_t steps, const FitOptions& options, StepArguments arguments)
-      : DatasetSource(dataset.repeat(), options, std::move(arguments)), steps_(steps) {
+      : DatasetSource(dataset, true, options, std::move(arguments)), steps_(steps) {
     read(0);
     if (options.initial_epoch > 0) reader_->restore({reader_->save().seed, 0, options.initial_epoch * steps});
   }
@@ -70,7 +77,7 @@ class RepeatedDataset final : public DatasetSource {
 class DatasetPasses final : public DatasetSource {
  public:
   DatasetPasses(const Dataset& dataset, const FitOptions& options, StepArguments arguments)
-      : DatasetSource(dataset, options, std::move(arguments)), pass_(options.initial_epoch) {}
+      : DatasetSource(dataset, false, options, std::move(arguments)), pass_(options.initial_epoch) {}
   std::span<const Tensor> next() override {
     if (!reader_) read(repeated_pass(0, pass_));
     const auto found = reader_->next();
@@ -154,12 +161,15 @@ std::span<const Tensor> StepArguments::without_rows(const Tensors& element) {
 }
 
 DatasetBatches::DatasetBatches(const Dataset& dataset, DatasetFormat format)
-    : arguments_(std::move(format)), reader_(batch_reader(dataset, 0, arguments_)) {
+    : arguments_(std::move(format)),
+      reader_(batch_reader(dataset, 0, arguments_)),
+      same_(arguments_.format().shares.hosts()) {
   require_end(arguments_.format().verb, dataset);
 }
 
 std::span<const Tensor> DatasetBatches::next() {
   const auto found = reader_->next();
+  if (reader_->rows_of_shards().empty()) same_.require(found);
   if (found.empty() && reader_->save().elements == 0)
     throw ShapeError(arguments_.format().rows_rule, "there are no batches");
   return found;
@@ -174,10 +184,13 @@ std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const 
     throw ValueError("fit.validation", "validation_split is of rows in memory",
                      "give take() and skip() of the dataset to fit and validation_data");
   if (options.sample_weight.defined()) refuse_beside_dataset("fit");
-  if (batches == 0) no_batches("fit.rows", dataset);
+  // Others may have some.
+  const bool own = DatasetNode::of(dataset)->per_worker();
+  if (batches == 0 && !own) no_batches("fit.rows", dataset);
   StepArguments arguments({"fit", "fit.rows", 0, known_inputs, labels, options.weighted, options.class_weight,
                            std::move(check), shares});
-  if (options.steps_per_epoch == 0 && batches == Dataset::kUnknown)
+  if (options.steps_per_epoch == 0 &&
+      (batches == Dataset::kUnknown || (own && batches != Dataset::kInfinite)))
     return std::make_unique<DatasetPasses>(dataset, options, std::move(arguments));
   if (options.steps_per_epoch == 0 && batches == Dataset::kInfinite)
     throw ValueError("fit.steps_per_epoch", cat("an epoch needs a number of steps, ", dataset, " has no end"),

@@ -9,6 +9,7 @@
 #include "espalier/model.h"
 #include "step/step_batches.h"
 #include "strategy/data_shares.h"
+#include "strategy/same_elements.h"
 #include "train/shard_batches.h"
 
 namespace espalier {
@@ -56,13 +57,15 @@ class DatasetBatches final : public StepBatches {
  public:
   // Raises what require_end raises.
   DatasetBatches(const Dataset& dataset, DatasetFormat format);
-  // Raises ShapeError[rows_rule] when there is not a single batch.
+  // Raises ShapeError[rows_rule] when there is not a single batch, and ValueError[strategy.data] where
+  // workers that read all have other ones.
   std::span<const Tensor> next() override;
   std::span<const int64_t> rows_of_shards() const override { return reader_->rows_of_shards(); }
 
  private:
   StepArguments arguments_;
   std::unique_ptr<BatchReader> reader_;
+  SameElements same_;
 };
 
 // What fit trains on: epochs of so many batches, or passes over the dataset. Raises what Model::fit says of

@@ -12,6 +12,9 @@ std::string source_name(uint64_t source) { return cat("sources/", source); }
 std::string shard_prefix(uint64_t source) { return cat(source_name(source), "/shards/"); }
 std::string shard_name(uint64_t source, int64_t shard) { return cat(shard_prefix(source), shard); }
 std::string step_name(uint64_t step) { return cat("steps/", step); }
+std::string steps_of_shard(uint64_t source, int64_t shard) {
+  return cat(source_name(source), "/steps/", shard);
+}
 
 // Takes names out of a cursor.
 class CursorFields {
@@ -84,6 +87,10 @@ DataCursor cursor_of(const DatasetState& state) {
       const std::string name = shard_name(i, shard.shard);
       out.numbers[name] = static_cast<uint64_t>(shard.elements);
       if (shard.bytes) out.bytes[name] = *shard.bytes;
+      const std::string steps = steps_of_shard(i, shard.shard);
+      if (!shard.steps.empty()) out.numbers[steps] = shard.steps.size();
+      for (size_t k = 0; k < shard.steps.size(); ++k)
+        out.numbers[cat(steps, "/", k)] = static_cast<uint64_t>(shard.steps[k]);
     }
   }
   return out;
@@ -102,7 +109,12 @@ DatasetState state_of(const DataCursor& cursor) {
     source.shards = static_cast<int64_t>(fields.number(source_name(i)));
     for (const int64_t shard : fields.shards(i)) {
       const std::string name = shard_name(i, shard);
-      source.owned.push_back({shard, static_cast<int64_t>(fields.number(name)), fields.bytes(name)});
+      ShardState& place = source.owned.emplace_back(
+          ShardState{shard, static_cast<int64_t>(fields.number(name)), fields.bytes(name)});
+      const std::string of_shard = steps_of_shard(i, shard);
+      const uint64_t own = fields.count(of_shard);
+      for (uint64_t k = 0; k < own; ++k)
+        place.steps.push_back(static_cast<int64_t>(fields.number(cat(of_shard, "/", k))));
     }
   }
   fields.end();

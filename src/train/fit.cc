@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "data/dataset_node.h"
 #include "espalier/run_context.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
@@ -7,6 +8,7 @@
 #include "step/assignments.h"
 #include "step/counted_rows.h"
 #include "strategy/rows.h"
+#include "strategy/same_elements.h"
 #include "text/text.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
@@ -198,6 +200,7 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   ids.take(x.tensors(), weights);
   Tensors arguments = rows.arrays;
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
+  if (training->replicas) require_same_rows(training->replicas->hosts(), "train_on_batch", arguments);
   Assignments reset;
   training->reset();
   if (some_row_counts(arguments.back()))
@@ -305,6 +308,12 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
   const Running run_this(*this);
   const BuildTransaction transaction;
   require_end("predict", batches);
+  const std::shared_ptr<const Replicas> sharers = shared_->sharers(std::numeric_limits<int64_t>::max());
+  if (sharers && sharers->mesh().workers > 1 && DatasetNode::of(batches)->per_worker())
+    throw ValueError("predict.per_worker",
+                     cat("predict() gives all workers what the model says of all rows, and the rows of ",
+                         batches, " are this worker's"),
+                     "predict rows that all workers have, or outside of the strategy's scope");
   PredictedRows out;
   DatasetIterator iterator(batches, 0);
   IdsCheck ids(shared_->ids, "predict.ids", kOfBatch);

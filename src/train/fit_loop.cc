@@ -40,14 +40,6 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
                                                           std::span<const Tensor> rows) const {
   std::map<std::string, std::string> out = batches.run();
   if (std::string content = batches.content(); !content.empty()) out["hash of the rows"] = std::move(content);
-  // Of rows that each worker reads whole, and that have no hash of all.
-  if (!out.contains("hash of the rows") && batches.rows_of_shards().empty()) {
-    std::string first;
-    for (const Tensor& tensor : rows)
-      first += cat(tensor.type(), " ",
-                   sha256_of({static_cast<const char*>(tensor.bytes()), tensor.type().bytes()}));
-    out["hash of the first batch, of which each worker takes its part"] = sha256_of(first).substr(0, 16);
-  }
   out["validation"] = validation.logs ? "there" : "missing";
   if (validation.content) out["hash of the validation rows"] = validation.content();
   out.merge(facts_of(options.callbacks));

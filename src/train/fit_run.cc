@@ -121,8 +121,11 @@ void Model::Training::FitRun::meet() {
     const BuildTransaction transaction;
     rank_stage_.now(Stage::kInput, first + 1);
     now_.cursor = batches_.save();
+    compares_ = workers_ && !batches_.ends_alike();
+    if (compares_) SameElements(hosts_).require_named(batches_.run().at("data"));
     const std::span<const Tensor> rows_of_first = batches_.next();
     const BatchRows arguments(rows_of_first, batches_.rows_of_shards());
+    if (compares_ && arguments.of_shards.empty()) SameElements(hosts_).require(rows_of_first);
     rank_stage_.now(Stage::kTrace, first + 1);
     // They make the variables that the checkpoint, or the first worker, has values for.
     training_.test_step->make_variables(arguments);
@@ -172,7 +175,9 @@ void Model::Training::FitRun::tell_notes(const BatchRows& batch) {
     const int64_t examples = batches_.examples_per_epoch();
     tell(share_note(training_.replicas->mesh(), training_.shares(),
                     examples ? std::min(examples, options_.batch_size) : batch.count(),
-                    !batch.of_shards.empty()));
+                    batch.of_shards.empty()  ? ""
+                    : batches_.of_own_data() ? "those of its own data"
+                                             : "those of its shards of the data"));
   }
   if (training_.narrow.untold() && !callbacks_.empty()) tell(training_.narrow.tell());
   if (training_.part_notes.untold() && !callbacks_.empty())
@@ -213,6 +218,7 @@ void Model::Training::FitRun::decide_behind_step() {
 bool Model::Training::FitRun::make_step(Epoch& epoch) {
   rank_stage_.now(Stage::kInput, steps_of_run_ + 1);
   const std::span<const Tensor> arguments = batches_.next();
+  if (same_ && batches_.rows_of_shards().empty()) same_->require(arguments);
   const Decisions here{.end_of_data = arguments.empty(),
                        .counts = !arguments.empty() && some_row_counts(arguments.back())};
   const Decisions all = workers_ && batches_.ends_alike() ? here : agreed(here, context_);
@@ -253,9 +259,12 @@ void Model::Training::FitRun::train_epoch() {
     rows_ = rows_before_ = {};
   }
   Epoch epoch{training_.training_logs()};
+  // Data that begin alike may differ later. Whoever names others in a later epoch alone is not looked for.
+  if (std::exchange(compares_, false)) same_.emplace(hosts_, now_.step);
   if (workers_) late_ = training_.replicas->membership().lateness();
   while ((steps_ == 0 || now_.step < steps_) && !stopped_ && make_step(epoch)) {
   }
+  same_.reset();
   interrupted_ = stopped_;
   if (interrupted_ && agreed({.save = backups_.used()}, context_).save) audit();
   if (interrupted_ && backups_.used()) save(now_);

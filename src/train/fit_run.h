@@ -9,6 +9,7 @@
 #include "step/decisions.h"
 #include "step/epoch_rows.h"
 #include "step/trained_alike.h"
+#include "strategy/same_elements.h"
 #include "train/backup.h"
 #include "train/step.h"
 
@@ -80,10 +81,12 @@ class Model::Training::FitRun {
   FitPosition now_;
   std::optional<TrainedAlike> alike_;
   const bool ledger_;
-  std::vector<double> late_;      // of each worker, before the epoch
-  EpochRows rows_, rows_before_;  // of the epoch: since the run went on, and before
+  std::optional<SameElements> same_;  // in the first epoch, of data that each worker reads whole
+  std::vector<double> late_;          // of each worker, before the epoch
+  EpochRows rows_, rows_before_;      // of the epoch: since the run went on, and before
   int64_t steps_of_run_ = 0, audited_ = -1;
   bool interrupted_ = false, shares_untold_ = false, made_none_ = true, stopped_ = false;
+  bool compares_ = false;
 };
 
 }  // namespace espalier

@@ -378,7 +378,7 @@ TEST(ModelContracts, WhoHasWhichRows) {
     const Mesh mesh{.world = world, .kind = kind};
     DataShares shares(mesh, {});
     shares.logical_shards = shards;
-    return share_note(mesh, shares, rows, of_shards);
+    return share_note(mesh, shares, rows, of_shards ? "those of its shards of the data" : "");
   };
   EXPECT_EQ(note(4, "workers", 64, 0, false), "64 rows a step: 16 on each of 4 workers");
   EXPECT_EQ(note(2, "devices", 1, 0, false), "1 row a step: 0 or 1 on each of 2 devices");

@@ -1,7 +1,10 @@
 #include "train/shard_batches.h"
 
+#include <numeric>
+
 #include "data/dataset_shards.h"
 #include "data/dataset_source.h"
+#include "data/own_batches.h"
 #include "train/dataset_batches.h"
 
 namespace espalier {
@@ -57,11 +60,54 @@ class SharedReader final : public BatchReader {
   SharedBatches::Part part_;
 };
 
+// A batch is as one of a source in as many shards as there are workers.
+class OwnReader final : public BatchReader {
+ public:
+  OwnReader(const Dataset& dataset, uint64_t seed, uint64_t iteration, bool repeats, StepArguments& arguments)
+      : batches_(dataset, seed, iteration, repeats, arguments.format().shares.readers()),
+        arguments_(arguments) {}
+  std::span<const Tensor> next() override {
+    std::optional<OwnBatches::Part> part = batches_.next();
+    if (!part) return {};
+    const auto own = static_cast<size_t>(part->rows[0].size(0));
+    places_.resize(own);
+    std::iota(places_.begin(), places_.end(), part->first);
+    of_workers_ = std::move(part->of_readers);
+    const bool shared = of_workers_.size() > 1;
+    return shared && own == 0 ? arguments_.without_rows(part->rows) : arguments_.of(std::move(part->rows));
+  }
+  // Alone, one has the whole batch.
+  std::span<const int64_t> rows_of_shards() const override { return if_shared(of_workers_); }
+  std::span<const int64_t> places() const override { return if_shared(places_); }
+  DatasetState save() const override { return batches_.save(); }
+  void restore(const DatasetState& state) override { batches_.restore(state); }
+
+ private:
+  std::span<const int64_t> if_shared(const std::vector<int64_t>& numbers) const {
+    return of_workers_.size() > 1 ? std::span(numbers) : std::span<const int64_t>();
+  }
+
+  OwnBatches batches_;
+  StepArguments& arguments_;
+  std::vector<int64_t> of_workers_, places_;
+};
+
 }  // namespace
 
 std::unique_ptr<BatchReader> batch_reader(const Dataset& dataset, uint64_t iteration,
-                                          StepArguments& arguments) {
+                                          StepArguments& arguments, bool repeats) {
   const DataShares& shares = arguments.format().shares;
+  if (DatasetNode::of(dataset)->per_worker()) {
+    if (shares.logical_shards > 0 && shares.readers().count > 1)
+      throw ValueError(arguments.format().verb + ".logical_shards",
+                       cat("the model is compiled for ", shares.logical_shards,
+                           " logical shards, so that it does not matter how many workers there are, and the "
+                           "rows of ",
+                           dataset, " are this worker's"),
+                       "name all files on all workers, and from_files() with .shards");
+    const uint64_t seed = DatasetIterator(dataset, iteration).save().seed;
+    return std::make_unique<OwnReader>(dataset, seed, iteration, repeats, arguments);
+  }
   std::optional<ShardedBatches> parts;
   if (shares.by_shards()) parts = DatasetNode::of(dataset)->sharded_batches();
   const int64_t shards = parts ? parts->source->format().shards : 1;

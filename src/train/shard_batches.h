@@ -1,4 +1,4 @@
-// Who reads the batches of a dataset: every worker all rows, or each the shards it owns.
+// Who reads the batches of a dataset: every worker all rows, or each the shards it owns, or data of its own.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,10 @@ class BatchReader {
 };
 
 // Of iterator number `iteration`; elements become arguments by `arguments`, which outlives the reader and
-// says who shares. Raises ValueError[verb.logical_shards] for a source in another number of shards than the
-// step.
+// says who shares. `repeats`: of workers' own data, whose passes begin together, behind the end of all the
+// next one begins. Raises ValueError[verb.logical_shards] for a source in another number of shards than the
+// step, and for workers' own data, which are in none.
 std::unique_ptr<BatchReader> batch_reader(const Dataset& dataset, uint64_t iteration,
-                                          StepArguments& arguments);
+                                          StepArguments& arguments, bool repeats = false);
 
 }  // namespace espalier

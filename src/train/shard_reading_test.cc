@@ -20,8 +20,10 @@ std::string text_of_state(const DatasetState& state) {
   for (const int64_t step : state.steps) out += cat(" ", step);
   for (const SourceState& source : state.sources) {
     out += cat("; of ", source.shards);
-    for (const ShardState& one : source.owned)
+    for (const ShardState& one : source.owned) {
       out += cat(" ", one.shard, "=", one.elements, "/", one.bytes.value_or("-"));
+      for (const int64_t step : one.steps) out += cat("/", step);
+    }
   }
   return out;
 }
@@ -103,6 +105,15 @@ TEST(ShardBatches, WorkersReadTogetherWhatOneIteratorGives) {
           data.prefetch(3).repeat(2).map(twice).batch(9),
           data.batch(6, {.drop_remainder = true}).repeat(3),
           data.repeat(2).repeat(2).batch(11).prefetch(1).repeat(2).repeat(),
+          data.shuffle(9).batch(10),
+          data.prefetch(2).shuffle(30).map(twice).prefetch(1).repeat(3).batch(7),
+          data.map(twice)
+              .shuffle(100, {.seed = 3, .reshuffle_each_iteration = false})
+              .shuffle(5)
+              .batch(4)
+              .repeat(),
+          data.map(twice).cache().batch(10).repeat(2),
+          data.shuffle(20).cache().shuffle(9).prefetch(1).batch(8).repeat(3),
       };
       for (const Dataset& dataset : datasets) {
         SCOPED_TRACE(to_string(dataset));
