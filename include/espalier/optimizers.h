@@ -162,8 +162,10 @@ class Optimizer {
   Variable learning_rate() const;
   std::vector<Variable> variables() const;
 
+  // How it updates a variable; optimizer_rule.h has it, for optimizers of one's own. Raises
+  // ValueError[optimizer.rule] where there is none.
   struct Rule;
-  explicit Optimizer(std::shared_ptr<Rule> rule) : rule_(std::move(rule)) {}
+  explicit Optimizer(std::shared_ptr<Rule> rule, Location at = Location::here());
   const std::shared_ptr<Rule>& rule() const { return rule_; }
 
  private:

@@ -104,7 +104,8 @@ Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::
   }
   if (sums()) control.weight = weight;
   const auto rule = options.optimizer.rule();
-  BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
+  BuildTransaction::on_refusal(
+      [rule, slots = rule->shared().slots.size()] { rule->shared().keep_slots(slots); });
   if (!variables.empty()) options.optimizer.apply(gradients, variables, control);
   if (scaling) scaling->count(control.apply);
   return skipped;
