@@ -16,6 +16,7 @@
 #include "espalier/error.h"
 #include "format/utf8.h"
 #include "launch/launch_environment.h"
+#include "launch/mpi_folders.h"
 #include "launch/mpirun_words.h"
 #include "launch/worker_engine.h"
 
@@ -118,8 +119,8 @@ void choose_hosts(LaunchFlags& flags) {
   for (const RunHost& host : launch.hosts) launch.ranks += host.ranks;
 }
 
-// What ranks talk through; the words say why.
-std::string choose_engine(LaunchFlags& flags) {
+// What ranks talk through; the words say why. `folders` are made where Open MPI needs them.
+std::string choose_engine(LaunchFlags& flags, std::optional<MpiFolders>& folders) {
   const size_t hosts = flags.launch.hosts.size();
   std::string& engine = flags.engine;
   if (engine == "shm" && hosts > 1)
@@ -136,7 +137,8 @@ std::string choose_engine(LaunchFlags& flags) {
     flags.launch.environment.push_back(cat(kLauncherModules, "=", folder));
   if (engine == "mpi") {
     // One process, which starts them; over hosts it has children that start ranks there.
-    flags.launch.program = mpirun_words(flags.launch);
+    folders.emplace();
+    flags.launch.program = mpirun_words(flags.launch, *folders);
     flags.launch.starter = "mpirun";
     flags.launch.starts_children = hosts == 0;
     flags.launch.ranks = 1;
@@ -182,7 +184,8 @@ void launch_program(LaunchFlags& flags) {
   const auto say = [](const std::string& text) { say_aside(cat("espalier launch: ", text, "\n")); };
   flags.launch.say = say;
   const bool is_auto = flags.engine == "auto";
-  const std::string engine = choose_engine(flags);
+  std::optional<MpiFolders> folders;
+  const std::string engine = choose_engine(flags, folders);
   if (engine.starts_with("engine: mpi") || (is_auto && (flags.names_engine || !flags.launch.hosts.empty())))
     say(engine);
   const auto keep = [&](const LaunchOutcome& outcome) {
