@@ -30,7 +30,8 @@ struct LaunchFlags {
   std::vector<std::string> variables, program;
 };
 
-// Those behind "--", as they came: the parser drops "--", and cuts a word like "[1,2]".
+// Those behind "--", as they came: the parser drops "--", and cuts a word like "[1,2]". Where it was left
+// out, call() has put it before the program.
 std::vector<std::string> program_words() {
   const std::vector<std::string>& words = called_words();
   const auto mark = std::ranges::find(words, "--");
@@ -221,6 +222,10 @@ constexpr const char* kLaunchExamples =
     "mpi, the first SIGINT or SIGTERM is sent to ranks as SIGUSR1, and the second\n"
     "ends them.\n"
     "\n"
+    "Ranks join where a program makes a strategy::MultiWorkerMirrored, `espalier\n"
+    "train` by --strategy multiworker. If all ranks end and none has joined, each that\n"
+    "trained did so alone, and the launcher warns of it.\n"
+    "\n"
     "With --hosts, the launcher starts an agent on each host by the --agent command.\n"
     "The `espalier` command, the working folder and PROGRAM must exist under the same\n"
     "paths on each host. Ranks there get the environment of their host, and from\n"
@@ -237,7 +242,7 @@ constexpr const char* kLaunchExamples =
     "\n"
     "Examples:\n"
     "  espalier launch -n 4 -- espalier train plan.toml --strategy multiworker\n"
-    "  espalier launch -n 2 --prefix -- ./my_program --epochs 3\n"
+    "  espalier launch -n 2 --prefix ./my_program --epochs 3\n"
     "  espalier launch --hosts a:2,b:2 --env DATA_TOKEN -- ./my_program\n"
     "  espalier launch -n 4 --restarts 3 --chaos kill:2@step40 -- ./my_program\n"
     "\n"
@@ -302,8 +307,9 @@ void add_launch(CLI::App& app) {
           "collectives of each rank. Without --record, records of runs that were given up are kept "
           "in ~/.local/state/espalier/runs, the newest 20")
       ->option_text("FILE");
-  verb->add_option("program", flags->program, "Program and its arguments, after \"--\"")
-      ->option_text("-- PROGRAM ARGS ...");
+  verb->add_option("program", flags->program,
+                   "Program and its arguments; \"--\" may be left out before a program that exists")
+      ->option_text("[--] PROGRAM ARGS ...");
   verb->footer(kLaunchExamples);
   verb->callback([flags, engine] {
     flags->names_engine = engine->count() > 0;
