@@ -1,4 +1,4 @@
-# The code of docs/add-an-op.md and docs/add-a-rewrite.md, compiled and run as test_docs. A block that follows
+# The code of docs/add-an-op.md, docs/add-a-rewrite.md and docs/own-optimizer.md, compiled and run as test_docs. A block that follows
 # `<!-- file: path -->` is that file.
 if(NOT BUILD_TESTING)
   return()
@@ -40,10 +40,19 @@ foreach(file scale_gradients.h scale_gradients.cc scale_gradients_test.cc)
   espalier_doc_file(add-a-rewrite.md src/train/${file} train/${file})
 endforeach()
 
+foreach(file lion.h lion_test.cc)
+  espalier_doc_file(own-optimizer.md ${file} ${file})
+endforeach()
+# An optimizer of one's own sees what is installed, and nothing else.
+file(CONFIGURE OUTPUT ${doc_folder}/lion_alone.cc CONTENT "#include \"lion.h\"\n" @ONLY)
+add_library(docs_lion OBJECT ${doc_folder}/lion_alone.cc)
+target_include_directories(docs_lion PRIVATE ${doc_folder} include)
+target_compile_features(docs_lion PRIVATE cxx_std_20)
+
 file(GLOB op_checks CONFIGURE_DEPENDS src/ops/op_*test.cc)
 list(FILTER op_checks EXCLUDE REGEX "op_compilers_test")
 espalier_program(test_docs ${doc_folder}/isru.cc ${doc_folder}/isru_test.cc ${doc_folder}/train/scale_gradients.cc
-  ${doc_folder}/train/scale_gradients_test.cc ${op_checks})
+  ${doc_folder}/train/scale_gradients_test.cc ${doc_folder}/lion_test.cc $<TARGET_OBJECTS:docs_lion> ${op_checks})
 target_include_directories(test_docs PRIVATE ${doc_folder})
 target_compile_options(test_docs PRIVATE -O0 -include ${doc_folder}/declared.h)
 target_link_libraries(test_docs PRIVATE GTest::gtest_main)

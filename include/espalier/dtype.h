@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace espalier {
@@ -62,6 +63,8 @@ class BFloat16 {
 
 // "f32", "bool", ...: the name used in messages and reports.
 std::string_view name(DType dtype);
+// The same, as to_string gives it of other types.
+inline std::string to_string(DType dtype) { return std::string(name(dtype)); }
 // "f32", "i1", "ui8", ...: the name used in StableHLO text.
 std::string_view stablehlo_name(DType dtype);
 // The dtype of either kind of name, or nothing.

@@ -29,6 +29,7 @@
 #include "espalier/observe.h"
 #include "espalier/onnx.h"
 #include "espalier/ops.h"
+#include "espalier/optimizer_rule.h"
 #include "espalier/optimizers.h"
 #include "espalier/pooling.h"
 #include "espalier/print.h"

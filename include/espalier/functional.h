@@ -35,8 +35,8 @@ class Placeholder {
 };
 
 struct InputOptions {
-  DType dtype = DType::kF32;  // a floating-point one stands for all of them
   std::string name = "input";
+  DType dtype = DType::kF32;  // a floating-point one stands for all of them
 };
 // What a model is given: `shape` is that of a row, without the batch; -1 stands for any size, which in a
 // saved model is that of the first call. Raises ValueError[input.shape] for a size below -1.

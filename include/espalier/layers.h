@@ -217,6 +217,17 @@ class Layer {
   uint64_t built_ = 0;  // the build of state_ that this copy has made its own
 };
 
+// The `{}` of `ReLU({})`, which without it could mean a copy of ReLU() as well: all options by default.
+enum class NoOptions {};
+
+// Along height and width, as Keras takes it: `3` is {3, 3}.
+struct HeightWidth : Dims {
+  using Dims::Dims;
+  HeightWidth() = default;
+  HeightWidth(int64_t both) : Dims{both, both} {}
+  HeightWidth(const Dims& sizes) : Dims(sizes) {}
+};
+
 struct DenseOptions {
   int64_t units = 1;
   std::string activation = "linear";
@@ -303,6 +314,8 @@ class BatchNormalization : public Layer {
  public:
   // Raises ValueError unless 0 <= momentum <= 1.
   explicit BatchNormalization(BatchNormalizationOptions options = {}, Location at = Location::here());
+  explicit BatchNormalization(NoOptions, Location at = Location::here())
+      : BatchNormalization(BatchNormalizationOptions(), at) {}
 
  protected:
   void build(const TensorType& input) override;
@@ -325,6 +338,7 @@ class ReLU : public Layer {
  public:
   // Raises ValueError for an option below 0.
   explicit ReLU(ReLUOptions options = {}, Location at = Location::here());
+  explicit ReLU(NoOptions, Location at = Location::here()) : ReLU(ReLUOptions(), at) {}
 
  protected:
   Tensor call(const Tensor& x) override;
@@ -364,6 +378,8 @@ class LayerNormalization : public Layer {
  public:
   // Raises ValueError for an epsilon below 0 and for no axis.
   explicit LayerNormalization(LayerNormalizationOptions options = {}, Location at = Location::here());
+  explicit LayerNormalization(NoOptions, Location at = Location::here())
+      : LayerNormalization(LayerNormalizationOptions(), at) {}
 
  protected:
   void build(const TensorType& input) override;
@@ -403,8 +419,8 @@ class Embedding : public Layer {
 
 struct Conv2DOptions {
   int64_t filters = 1;
-  Dims kernel_size = {3, 3};
-  Dims strides = {1, 1};
+  HeightWidth kernel_size = 3;
+  HeightWidth strides = 1;
   std::string padding = "valid";  // or "same": output size is input size / stride, rounded up
   std::string activation = "linear";
   bool use_bias = true;

@@ -63,6 +63,7 @@ struct ConcatenateOptions {
 class Concatenate : public Layer {
  public:
   explicit Concatenate(ConcatenateOptions options = {}, Location at = Location::here());
+  explicit Concatenate(NoOptions, Location at = Location::here()) : Concatenate(ConcatenateOptions(), at) {}
 
  protected:
   Tensors call_many(Inputs<Tensor> inputs) override;

@@ -367,8 +367,9 @@ class CustomModel : public Model {
   // runs a function: on each replica with its part of the rows, where strategy::all_reduce() adds up
   // gradients, and random numbers, metrics and observations are those of the batch. Logs have the loss of all
   // rows, and step_metrics(), which it updates. compile()'s optimizer, loss and metrics are those of
-  // evaluate() and of validation, as far as it does not use them itself. fit raises ValueError[fit.train_step]
-  // for check_numerics and a loss_scale of compile(), and where logical shards are not the strategy's.
+  // evaluate() and of validation, as far as it does not use them itself. fit raises
+  // ValueError[fit.train_step] for check_numerics and a loss_scale of compile(), and where logical shards are
+  // not the strategy's.
   virtual LossSums train_step(const TrainRows& rows) = 0;
   // In the logs of training, and reset with each epoch. Asked by compile().
   virtual std::vector<Metric> step_metrics() const { return {}; }

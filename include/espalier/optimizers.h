@@ -185,8 +185,10 @@ class Optimizer {
   // Those of a scale are behind the others.
   std::vector<Variable> variables() const;
 
+  // How it updates a variable; optimizer_rule.h has it, for optimizers of one's own. Raises
+  // ValueError[optimizer.rule] where there is none.
   struct Rule;
-  explicit Optimizer(std::shared_ptr<Rule> rule) : rule_(std::move(rule)) {}
+  explicit Optimizer(std::shared_ptr<Rule> rule, Location at = Location::here());
   const std::shared_ptr<Rule>& rule() const { return rule_; }
   // Null without one.
   const LossScaling* loss_scaling() const { return scaling_.get(); }

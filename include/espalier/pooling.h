@@ -8,8 +8,8 @@
 namespace espalier {
 
 struct MaxPooling2DOptions {
-  Dims pool_size = {2, 2};
-  Dims strides = {};              // empty: pool_size
+  HeightWidth pool_size = 2;
+  HeightWidth strides = {};       // empty: pool_size
   std::string padding = "valid";  // or "same": output size is input size / stride, rounded up
   std::string name = "max_pooling2d";
   DTypePolicy dtype = {};
@@ -20,6 +20,8 @@ class MaxPooling2D : public Layer {
  public:
   // Raises ValueError for windows that are not two positive numbers and unknown names.
   explicit MaxPooling2D(MaxPooling2DOptions options = {}, Location at = Location::here());
+  explicit MaxPooling2D(NoOptions, Location at = Location::here())
+      : MaxPooling2D(MaxPooling2DOptions(), at) {}
 
  protected:
   Tensor call(const Tensor& x) override;
@@ -29,8 +31,8 @@ class MaxPooling2D : public Layer {
 };
 
 struct AveragePooling2DOptions {
-  Dims pool_size = {2, 2};
-  Dims strides = {};
+  HeightWidth pool_size = 2;
+  HeightWidth strides = {};
   std::string padding = "valid";
   std::string name = "average_pooling2d";
   DTypePolicy dtype = {};
@@ -39,6 +41,8 @@ struct AveragePooling2DOptions {
 class AveragePooling2D : public Layer {
  public:
   explicit AveragePooling2D(AveragePooling2DOptions options = {}, Location at = Location::here());
+  explicit AveragePooling2D(NoOptions, Location at = Location::here())
+      : AveragePooling2D(AveragePooling2DOptions(), at) {}
 
  protected:
   Tensor call(const Tensor& x) override;
@@ -56,6 +60,8 @@ struct GlobalAveragePooling2DOptions {
 class GlobalAveragePooling2D : public Layer {
  public:
   explicit GlobalAveragePooling2D(GlobalAveragePooling2DOptions options = {}, Location at = Location::here());
+  explicit GlobalAveragePooling2D(NoOptions, Location at = Location::here())
+      : GlobalAveragePooling2D(GlobalAveragePooling2DOptions(), at) {}
 
  protected:
   Tensor call(const Tensor& x) override;

@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/common.h"
+#include "cli/program_mark.h"
 #include "espalier/error.h"
 #include "launch/control_end.h"
 
@@ -155,7 +156,10 @@ int call(CLI::App& app, int argc, char** argv, const std::function<void()>& add_
       app.exit(CLI::CallForHelp(), std::cerr, std::cerr);
       return 2;
     }
-    std::vector<char*> words(argv, argv + argc);
+    std::vector<std::string> given = with_program_mark(app, {argv, argv + argc});
+    if (given.size() > static_cast<size_t>(argc)) set_program(given[0], {given.begin() + 1, given.end()});
+    std::vector<char*> words;
+    for (std::string& word : given) words.push_back(word.data());
     // "help data check" is "data check --help".
     std::string help = "--help";
     if (std::string_view(argv[1]) == "help") {

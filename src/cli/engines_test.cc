@@ -103,6 +103,36 @@ TEST_F(Engines, SlowLaunchRunsMpirunUnderneath) {
   expect_none_left();
 }
 
+// Neither mpirun nor ranks can remove anything when all of them are killed.
+TEST_F(Engines, SlowFilesOfAKilledMpiLaunchGoWithTheNextStart) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun, of openmpi-bin";
+  const std::string temporary = folder_ + "/tmp";
+  std::filesystem::create_directories(temporary);
+  const std::string launch =
+      cat("TMPDIR=", temporary, " ", build_folder(), "/espalier launch -n 2 --engine mpi -- ");
+  const auto left = [&](const std::string& of) {
+    return call_shell(cat("find ", of, " -path '*/espalier-mpi-*' -name '", "*' | sort")).output;
+  };
+  const std::string others = left("/dev/shm");  // of tests beside this one
+  // Ranks train until they are killed.
+  const std::string plan = folder_ + "/plan.toml";
+  write_file(plan,
+             posix_env().read_file(plan) + "[[callbacks]]\ntype = \"EarlyStopping\"\npatience = 1000000\n");
+  const Outcome killed = call_shell(
+      cat(launch, worker_words(folder_), " --epochs 1000000 > ", folder_, "/log 2>&1 & launcher=$!; ",
+          "for i in $(seq 600); do ls /dev/shm/espalier-mpi-*/vader_segment.* > /dev/null 2>&1 && break; ",
+          "sleep 0.1; done; sleep 0.5; kill -9 $launcher"));
+  const std::string memory = left("/dev/shm");
+  EXPECT_NE(memory, others) << killed.output << killed.error << posix_env().read_file(folder_ + "/log");
+  EXPECT_NE(left(temporary).find("/ompi."), std::string::npos) << "files of mpirun";
+  expect_none_left();
+  const Outcome next = call_shell(launch + "true");
+  EXPECT_EQ(next.code, 0) << next.error;
+  EXPECT_EQ(left(temporary), "");
+  EXPECT_NE(left("/dev/shm"), memory);
+  EXPECT_EQ(left("/dev/shm").find("vader_segment"), std::string::npos);
+}
+
 TEST_F(Engines, SlowVariablesOfTorchrunStartWorkers) {
   const int port = free_port();
   expect_same(together(3,

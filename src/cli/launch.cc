@@ -16,6 +16,7 @@
 #include "espalier/error.h"
 #include "format/utf8.h"
 #include "launch/launch_environment.h"
+#include "launch/mpi_folders.h"
 #include "launch/mpirun_words.h"
 #include "launch/worker_engine.h"
 
@@ -29,7 +30,8 @@ struct LaunchFlags {
   std::vector<std::string> variables, program;
 };
 
-// Those behind "--", as they came: the parser drops "--", and cuts a word like "[1,2]".
+// Those behind "--", as they came: the parser drops "--", and cuts a word like "[1,2]". Where it was left
+// out, call() has put it before the program.
 std::vector<std::string> program_words() {
   const std::vector<std::string>& words = called_words();
   const auto mark = std::ranges::find(words, "--");
@@ -118,8 +120,8 @@ void choose_hosts(LaunchFlags& flags) {
   for (const RunHost& host : launch.hosts) launch.ranks += host.ranks;
 }
 
-// What ranks talk through; the words say why.
-std::string choose_engine(LaunchFlags& flags) {
+// What ranks talk through; the words say why. `folders` are made where Open MPI needs them.
+std::string choose_engine(LaunchFlags& flags, std::optional<MpiFolders>& folders) {
   const size_t hosts = flags.launch.hosts.size();
   std::string& engine = flags.engine;
   if (engine == "shm" && hosts > 1)
@@ -136,7 +138,8 @@ std::string choose_engine(LaunchFlags& flags) {
     flags.launch.environment.push_back(cat(kLauncherModules, "=", folder));
   if (engine == "mpi") {
     // One process, which starts them; over hosts it has children that start ranks there.
-    flags.launch.program = mpirun_words(flags.launch);
+    folders.emplace();
+    flags.launch.program = mpirun_words(flags.launch, *folders);
     flags.launch.starter = "mpirun";
     flags.launch.starts_children = hosts == 0;
     flags.launch.ranks = 1;
@@ -182,7 +185,8 @@ void launch_program(LaunchFlags& flags) {
   const auto say = [](const std::string& text) { say_aside(cat("espalier launch: ", text, "\n")); };
   flags.launch.say = say;
   const bool is_auto = flags.engine == "auto";
-  const std::string engine = choose_engine(flags);
+  std::optional<MpiFolders> folders;
+  const std::string engine = choose_engine(flags, folders);
   if (engine.starts_with("engine: mpi") || (is_auto && (flags.names_engine || !flags.launch.hosts.empty())))
     say(engine);
   const auto keep = [&](const LaunchOutcome& outcome) {
@@ -218,6 +222,10 @@ constexpr const char* kLaunchExamples =
     "mpi, the first SIGINT or SIGTERM is sent to ranks as SIGUSR1, and the second\n"
     "ends them.\n"
     "\n"
+    "Ranks join where a program makes a strategy::MultiWorkerMirrored, `espalier\n"
+    "train` by --strategy multiworker. If all ranks end and none has joined, each that\n"
+    "trained did so alone, and the launcher warns of it.\n"
+    "\n"
     "With --hosts, the launcher starts an agent on each host by the --agent command.\n"
     "The `espalier` command, the working folder and PROGRAM must exist under the same\n"
     "paths on each host. Ranks there get the environment of their host, and from\n"
@@ -234,7 +242,7 @@ constexpr const char* kLaunchExamples =
     "\n"
     "Examples:\n"
     "  espalier launch -n 4 -- espalier train plan.toml --strategy multiworker\n"
-    "  espalier launch -n 2 --prefix -- ./my_program --epochs 3\n"
+    "  espalier launch -n 2 --prefix ./my_program --epochs 3\n"
     "  espalier launch --hosts a:2,b:2 --env DATA_TOKEN -- ./my_program\n"
     "  espalier launch -n 4 --restarts 3 --chaos kill:2@step40 -- ./my_program\n"
     "\n"
@@ -299,8 +307,9 @@ void add_launch(CLI::App& app) {
           "collectives of each rank. Without --record, records of runs that were given up are kept "
           "in ~/.local/state/espalier/runs, the newest 20")
       ->option_text("FILE");
-  verb->add_option("program", flags->program, "Program and its arguments, after \"--\"")
-      ->option_text("-- PROGRAM ARGS ...");
+  verb->add_option("program", flags->program,
+                   "Program and its arguments; \"--\" may be left out before a program that exists")
+      ->option_text("[--] PROGRAM ARGS ...");
   verb->footer(kLaunchExamples);
   verb->callback([flags, engine] {
     flags->names_engine = engine->count() > 0;

@@ -16,13 +16,45 @@ std::multiset<std::string> lines_in(const std::string& text) {
   return out;
 }
 
+constexpr const char* kNoneJoined =
+    "espalier launch: warning: none of the 2 ranks joined: the program makes no "
+    "strategy::MultiWorkerMirrored, so Espalier trained nothing together\n";
+
 TEST(LaunchVerb, WordsBehindTheMarkAreTheProgramsOwn) {
   const Outcome run = call_command("launch -n 2 -- printf '<%s>\\n' --ranks 7 -- '[1,2]' '' 'a b' --help");
   EXPECT_EQ(run.code, 0) << run.error;
   EXPECT_EQ(lines_in(run.output),
             (std::multiset<std::string>{"<--ranks>", "<7>", "<-->", "<[1,2]>", "<>", "<a b>", "<--help>",
                                         "<--ranks>", "<7>", "<-->", "<[1,2]>", "<>", "<a b>", "<--help>"}));
-  EXPECT_EQ(run.error, "");
+  EXPECT_EQ(run.error, kNoneJoined);
+}
+
+TEST(LaunchVerb, TheMarkMayBeLeftOutBeforeAProgram) {
+  for (const char* flags : {"-n 2 --prefix", "-n2 --prefix", "--ranks=2 --restarts 0 --prefix",
+                            "--prefix --stall-after=9s --env A=1 -n 2"}) {
+    // A program has what looks like flags of the launcher.
+    const Outcome run = call_command(cat("launch ", flags, " printf '<%s>\\n' --ranks '[1,2]' -n --help"));
+    EXPECT_EQ(run.code, 0) << flags << run.error;
+    EXPECT_EQ(lines_in(run.output),
+              (std::multiset<std::string>{"[rank 0] <--ranks>", "[rank 0] <[1,2]>", "[rank 0] <-n>",
+                                          "[rank 0] <--help>", "[rank 1] <--ranks>", "[rank 1] <[1,2]>",
+                                          "[rank 1] <-n>", "[rank 1] <--help>"}))
+        << flags;
+    EXPECT_EQ(run.error, kNoneJoined) << flags;
+  }
+  const std::string folder = fresh_folder("launch-mark");
+  write_file(folder + "/program", "#!/bin/sh\necho \"$1 of $ESPALIER_WORLD\"\n");
+  std::filesystem::permissions(folder + "/program", std::filesystem::perms::owner_all);
+  EXPECT_EQ(call_command(cat("launch -n 1 ", folder, "/program --epochs")).output, "--epochs of 1\n");
+}
+
+// Whether they are programs of Espalier nobody knows.
+TEST(LaunchVerb, ThatNoRankJoinedIsOneWarning) {
+  EXPECT_EQ(call_command("launch -n 2 -- true").error, kNoneJoined);
+  EXPECT_EQ(call_command("launch -n 1 -- true").error, "") << "one is alone in any case";
+  const Outcome failed = call_command("launch -n 2 -- false");
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.error.find("joined"), std::string::npos) << "what failed is said: " << failed.error;
 }
 
 TEST(LaunchVerb, PrefixAndPlaces) {
@@ -86,7 +118,11 @@ TEST(LaunchVerb, WrongUseIsSaidBeforeAnythingStarts) {
   };
   refused("-n 2", "stand behind \"--\"");
   refused("-n 2 --", "stand behind \"--\"");
-  refused("-n 2 echo started", "stand behind \"--\"");
+  refused("-n 2 no-such-program --epochs 3", "cannot run no-such-program: no folder of PATH has it; the ");
+  refused("-n 2 no-such-program --epochs 3",
+          "stand behind \"--\" [launch.words]\n  fix: espalier launch -n 2 -- ");
+  refused("-n 2 /etc/passwd", "stand behind \"--\"");
+  refused("-n 2 --epochs 3 echo started", "unknown flag --epochs");
   refused("-- echo started", "--ranks is required");
   refused("-n 0 -- echo started", "0 is not from 1 to 256");
   refused("-n 257 -- echo started", "257 is not from 1 to 256");

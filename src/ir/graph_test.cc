@@ -17,6 +17,7 @@ TEST(DType, NamesSizesAndKinds) {
     const auto dtype = static_cast<DType>(i);
     EXPECT_EQ(parse_dtype(name(dtype)), dtype);
     EXPECT_EQ(parse_dtype(stablehlo_name(dtype)), dtype);
+    EXPECT_EQ(to_string(dtype), to_string(TensorType{dtype, {}}).substr(0, to_string(dtype).size()));
     visit_dtype(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       EXPECT_EQ(sizeof(T), size_of(dtype));
@@ -24,6 +25,7 @@ TEST(DType, NamesSizesAndKinds) {
     });
   }
   EXPECT_FALSE(parse_dtype("f8"));
+  EXPECT_EQ(to_string(DType::kBF16), "bf16");
 }
 
 // The nearest of the two neighbours by exact arithmetic in double, ties to the even bits.

@@ -14,6 +14,15 @@
 #include "launch/launch_start.h"
 
 namespace espalier {
+namespace {
+
+// Several, each of which did as if it were the only one. Ranks of a starter join the first of them.
+bool ran_alone(const LaunchOptions& options, const LaunchStart& ranks, const LaunchRecord& record) {
+  return options.ranks > 1 && options.starter.empty() && ranks.joined() == 0 && record.code == 0 &&
+         !ranks.was_told_to_end();
+}
+
+}  // namespace
 
 LaunchOutcome launch(const LaunchOptions& options) {
   if (options.ranks < 1 || options.ranks > LaunchOptions::kMostRanks)
@@ -41,6 +50,10 @@ LaunchOutcome launch(const LaunchOptions& options) {
     const LaunchRecord& record = out.starts.emplace_back(ranks->record());
     out.code = record.code;
     out.failure = record.failure;
+    if (options.say && ran_alone(options, *ranks, record))
+      options.say(cat("warning: none of the ", options.ranks,
+                      " ranks joined: the program makes no strategy::MultiWorkerMirrored, so Espalier "
+                      "trained nothing together"));
     if (out.failure.empty() || ranks->was_told_to_end() || restart >= options.restarts) return out;
     if (options.say)
       options.say(cat(out.failure, "\nall ranks start again, ", restart + 1, " of ", options.restarts));

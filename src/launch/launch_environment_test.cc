@@ -118,7 +118,7 @@ TEST(LaunchEnvironment, MpirunIsToldTheNames) {
   const LaunchOptions options{.ranks = 2, .program = {"true"}, .environment = {"TOKEN=xyz", "B=1"}};
   std::vector<std::string> words;
   try {
-    words = mpirun_words(options);
+    words = mpirun_words(options, MpiFolders());
   } catch (const IoError& error) {
     GTEST_SKIP() << error.message();
   }

@@ -24,6 +24,7 @@ class LaunchHosts final : public LaunchStart {
   void run(LaunchSignals& signals) override;
   LaunchRecord record() const override;
   bool was_told_to_end() const override { return tally_.was_told_to_end(); }
+  int joined() const override { return control_.joined(); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -22,6 +22,7 @@ class LaunchRanks final : public LaunchStart, private HostListener {
   void run(LaunchSignals& signals) override;
   LaunchRecord record() const override;
   bool was_told_to_end() const override { return tally_.was_told_to_end(); }
+  int joined() const override { return control_.joined(); }
 
  private:
   void started(int rank, int64_t pid) override;

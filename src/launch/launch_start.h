@@ -18,6 +18,8 @@ class LaunchStart {
   virtual LaunchRecord record() const = 0;
   // By a signal to the launcher.
   virtual bool was_told_to_end() const = 0;
+  // How many have.
+  virtual int joined() const = 0;
 };
 
 // From the verdict to SIGTERM: a rank that has heard it says so and ends by itself.

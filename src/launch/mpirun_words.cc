@@ -12,7 +12,7 @@
 
 namespace espalier {
 
-std::vector<std::string> mpirun_words(const LaunchOptions& options) {
+std::vector<std::string> mpirun_words(const LaunchOptions& options, const MpiFolders& folders) {
   // Ranks take their place from mpirun; that of mpirun itself is none.
   std::vector<std::string> out = {"env"};
   for (const char* name :
@@ -40,6 +40,9 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options) {
   if (options.hosts.empty()) {
     choose("oob_tcp_if_include", "lo");
     choose("btl", "self,vader");
+    // Killed, mpirun and ranks leave files under names that do not say whose they were.
+    if (!folders.session.path().empty()) choose("orte_tmpdir_base", folders.session.path());
+    if (!folders.memory.path().empty()) choose("btl_vader_backing_directory", folders.memory.path());
   } else if (!options.interface.empty()) {
     const std::string network = network_of_interface(options.interface);
     choose("oob_tcp_if_include", network);

@@ -5,6 +5,7 @@
 
 #include "espalier/function.h"
 #include "espalier/layers.h"
+#include "espalier/merging.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/pooling.h"
@@ -209,6 +210,30 @@ TEST(Layers, Conv2DCountsAndMaxPooling2DPicks) {
   tape.watch(x);
   const Tensor y = reduce_sum(pool(x), {0, 1, 2, 3});
   EXPECT_EQ(tape.gradient(y, Source(x)).to_vector<float>(), (std::vector<float>{0, 0, 0, 0, 1, 1, 0, 1, 1}));
+}
+
+// An int for both axes, as in Keras, and `{}` for the defaults of all layers that have some.
+TEST(Layers, OptionsAreWrittenAsInKeras) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, {1, 4, 4, 1});
+  Conv2D one({.kernel_size = 3, .strides = 2, .padding = "same", .kernel_initializer = "ones"}),
+      both({.kernel_size = {3, 3}, .strides = {2, 2}, .padding = "same", .kernel_initializer = "ones"});
+  EXPECT_EQ(one(x).to_vector<float>(), both(x).to_vector<float>());
+  EXPECT_EQ(one(x).shape(), (Shape{1, 2, 2, 1}));
+  EXPECT_EQ(MaxPooling2D({.pool_size = 3})(x).item<float>(), 11);
+  EXPECT_EQ(MaxPooling2D({.pool_size = 3, .strides = 1})(x).to_vector<float>(),
+            (std::vector<float>{11, 12, 15, 16}));
+  EXPECT_EQ(AveragePooling2D({.pool_size = 4})(x).item<float>(), 8.5f);
+  for (MaxPooling2D pool : {MaxPooling2D({}), MaxPooling2D(), MaxPooling2D{{}}})
+    EXPECT_EQ(pool(x).to_vector<float>(), (std::vector<float>{6, 8, 14, 16}));
+  EXPECT_EQ(AveragePooling2D({})(x).to_vector<float>(), (std::vector<float>{3.5f, 5.5f, 11.5f, 13.5f}));
+  EXPECT_EQ(GlobalAveragePooling2D({})(x).item<float>(), 8.5f);
+  EXPECT_EQ(ReLU({})(x - 8).to_vector<float>(), ReLU()(x - 8).to_vector<float>());
+  EXPECT_EQ(LayerNormalization({})(x).shape(), x.shape());
+  EXPECT_EQ(BatchNormalization({})(x).shape(), x.shape());
+  EXPECT_EQ(Concatenate({})({x, x}).shape(), (Shape{1, 4, 4, 2}));
+  EXPECT_EQ(Dense({})(x).shape(), x.shape());
+  EXPECT_THROW(Conv2D({.kernel_size = {3}}), ValueError) << "a list has both";
+  EXPECT_THROW(MaxPooling2D({.pool_size = 0}), ValueError);
 }
 
 TEST(Layers, AWindowLargerThanTheImageIsRefused) {

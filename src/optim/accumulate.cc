@@ -12,7 +12,7 @@ void Pending::divide_by_weight() {
   control.weight = {};
 }
 
-void accumulate(Optimizer::Rule& rule, const std::vector<Variable>& variables, Pending& pending) {
+void accumulate(Optimizer::Rule::Shared& rule, const std::vector<Variable>& variables, Pending& pending) {
   UpdateControl& control = pending.control;
   Variable &calls = rule.accumulated[0], &weight = rule.accumulated[1];
   const Tensor count = calls.read() + 1;
@@ -30,7 +30,7 @@ void accumulate(Optimizer::Rule& rule, const std::vector<Variable>& variables, P
     if (!gradient.defined()) continue;
     // In the precision of updates: many small gradients are added.
     const DType dtype = compute_dtype_of(variables[i]);
-    const Variable sum = rule.slot("gradient_accumulator", variables[i], 0, dtype);
+    const Variable sum = rule.slot(kAccumulator, variables[i], 0, {dtype, variables[i].shape()});
     gradient = convert(gradient, dtype);
     // A call's own: a loss scale may change from one call of an update to the next.
     if (control.scale.defined()) gradient = gradient * convert(control.scale, dtype);

@@ -3,11 +3,11 @@
 namespace espalier {
 namespace {
 
-struct AdamRule final : Optimizer::Rule {
+struct AdamRule final : FusedRule {
   // Of Adam or AdamW.
   template <class Given>
   AdamRule(const char* name, const Given& given)
-      : Rule(name, given),
+      : FusedRule(name, common_options(given)),
         options{.beta_1 = given.beta_1,
                 .beta_2 = given.beta_2,
                 .epsilon = given.epsilon,
@@ -17,10 +17,13 @@ struct AdamRule final : Optimizer::Rule {
     require(options.epsilon > 0, "epsilon", "must be positive", options.epsilon);
   }
 
-  void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) override {
-    Variable w = variable, m = slot("m", variable), v = slot("v", variable);
+  std::vector<Slot> slots(const Variable&) const override { return {{"m"}, {"v"}}; }
+
+  void assign(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) override {
+    const std::vector<Variable> kept = shared().slots_of(*this, variable);
+    Variable w = variable, m = kept[0], v = kept[1];
     const std::vector<Tensor> next =
-        adam(w, m, v, gradient, learning_rate, step, counts.scale, counts.apply, options);
+        adam(w, m, v, gradient, shared().learning_rate, shared().step, counts.scale, counts.apply, options);
     w.assign(next[0]);
     m.assign(next[1]);
     v.assign(next[2]);

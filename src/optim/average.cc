@@ -1,15 +1,10 @@
 #include "optim/average.h"
 
 namespace espalier {
-namespace {
 
-constexpr const char* kAverage = "average";
-
-}  // namespace
-
-void average(Optimizer::Rule& rule, const std::vector<Tensor>& gradients,
+void average(Optimizer::Rule::Shared& rule, const std::vector<Tensor>& gradients,
              const std::vector<Variable>& variables, const Tensor& apply) {
-  const CommonOptions& common = rule.common;
+  const OptimizerOptions& common = rule.common;
   const Tensor step = rule.step.read();
   // As Keras has it: the first average is the variable.
   const Tensor momentum = convert(compare(step, 1, Comparison::kGT), DType::kF32) * common.ema_momentum;
@@ -27,7 +22,7 @@ void average(Optimizer::Rule& rule, const std::vector<Tensor>& gradients,
   }
 }
 
-void take_averages(Optimizer::Rule& rule, const std::vector<Variable>& variables) {
+void take_averages(Optimizer::Rule::Shared& rule, const std::vector<Variable>& variables) {
   for (Variable variable : variables) {
     const auto known = rule.slot_index.find({variable.state().get(), kAverage});
     if (known != rule.slot_index.end()) variable.assign(rule.slots[known->second].read());

@@ -29,23 +29,23 @@ Tensor norm_scale(std::span<const Tensor> gradients, double bound) {
 
 }  // namespace
 
-void require_bounds(const Optimizer::Rule& rule) {
-  const CommonOptions& o = rule.common;
+void require_bounds(const std::string& rule, const OptimizerOptions& o) {
   int set = 0;
-  for (const auto& [name, bound] : {std::pair{"clipnorm", o.clipnorm},
-                                    {"global_clipnorm", o.global_clipnorm},
-                                    {"clipvalue", o.clipvalue}}) {
-    rule.require(bound >= 0 && std::isfinite(bound), name, "must be finite and not negative", bound);
+  for (const auto& [option, bound] : {std::pair{"clipnorm", o.clipnorm},
+                                      {"global_clipnorm", o.global_clipnorm},
+                                      {"clipvalue", o.clipvalue}}) {
+    require_option(rule, bound >= 0 && std::isfinite(bound), option, "must be finite and not negative",
+                   bound);
     set += bound > 0;
   }
   if (set > 1) {
-    throw ValueError(cat(rule.name, ".clip"),
+    throw ValueError(cat(rule, ".clip"),
                      cat("at most one bound on gradients may be set: clipnorm ", o.clipnorm,
                          ", global_clipnorm ", o.global_clipnorm, ", clipvalue ", o.clipvalue));
   }
 }
 
-Clipping::Clipping(const CommonOptions& options, std::vector<Tensor> gradients, const Tensor& factor)
+Clipping::Clipping(const OptimizerOptions& options, std::vector<Tensor> gradients, const Tensor& factor)
     : options_(options), gradients_(std::move(gradients)), factor_(factor) {
   const bool bounded = options.clipnorm > 0 || options.global_clipnorm > 0 || options.clipvalue > 0;
   if (bounded && factor.defined()) {

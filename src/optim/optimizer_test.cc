@@ -5,42 +5,21 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "espalier/array.h"
 #include "espalier/function.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
 #include "optim/rule.h"
+#include "optim/rule_checks_test.h"
 
 namespace espalier {
 namespace {
 
 TEST(Optimizers, ARefusedApplyChangesNothing) {
-  for (Optimizer optimizer :
+  for (const Optimizer& optimizer :
        std::vector<Optimizer>{SGD{.learning_rate = 0.5, .momentum = 0.9}, Adam{}, AdamW{.global_clipnorm = 1},
-                              RMSprop{.momentum = 0.5, .centered = true}, Adagrad{.clipvalue = 0.5}}) {
-    Variable w(full({2}, 1), {.name = "w"}), u(full({3}, 1), {.name = "u"});
-    Variable counts(full({2}, 1, DType::kI32), {.name = "counts"});
-    Tensor symbolic;
-    function([&](const Tensor& x) {
-      symbolic = x * 2;
-      return x;
-    })(full({3}, 1));
-    const Tensor g = full({2}, 1);
-    EXPECT_THROW(optimizer.apply({g, full({4}, 1)}, {w, u}), ShapeError);
-    EXPECT_THROW(optimizer.apply({g, full({3}, 1, DType::kF64)}, {w, u}), DTypeError);
-    EXPECT_THROW(optimizer.apply({g, full({2}, 1, DType::kI32)}, {w, counts}), DTypeError);
-    EXPECT_THROW(optimizer.apply({g, symbolic}, {w, u}), StateError);
-    EXPECT_THROW(optimizer.apply({g}, {w, u}), ValueError);
-    EXPECT_THROW(optimizer.apply({}, {}), ValueError);
-    EXPECT_THROW(optimizer.apply({Tensor(), Tensor()}, {w, u}), ValueError);
-    EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{1, 1}));
-    EXPECT_EQ(u.read().to_vector<float>(), (std::vector<float>{1, 1, 1}));
-    EXPECT_EQ(optimizer.variables().size(), 2u);  // rate and step: no slots yet
-    EXPECT_EQ(optimizer.variables()[1].read().item<int64_t>(), 0);
-    optimizer.apply({g, Tensor()}, {w, u});
-    EXPECT_LT(w.read().to_vector<float>()[0], 1);
-    EXPECT_EQ(u.read().to_vector<float>()[0], 1);
-    EXPECT_EQ(optimizer.variables()[1].read().item<int64_t>(), 1);
-  }
+                              RMSprop{.momentum = 0.5, .centered = true}, Adagrad{.clipvalue = 0.5}})
+    expect_refusals_change_nothing(optimizer);
 }
 
 // All rules, with all the state that they can have.
@@ -57,103 +36,31 @@ std::vector<Optimizer> all_rules() {
 }
 
 TEST(Optimizers, AnUpdateThatIsNotAppliedChangesNothing) {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   for (const bool traced : {false, true}) {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
-      for (Optimizer optimizer : all_rules()) {
-        SCOPED_TRACE(cat(optimizer.rule()->name, traced ? " traced " : " eagerly ", dtype));
-        Variable w(convert(Tensor::of<float>({1, -2, 3}), dtype), {.name = "w"}),
-            u(full({}, 2, dtype), {.name = "u"});
-        const auto update = [&](const Tensor& g, const Tensor& h, const Tensor& apply) {
-          optimizer.apply({convert(g, dtype), convert(h, dtype)}, {w, u}, {.apply = apply});
-          return Tensors{};
-        };
-        const auto step = function(update);
-        const auto call = [&](std::vector<float> g, float h, bool apply) {
-          const Tensor a = Tensor::of(std::move(g)), b = Tensor::scalar(h), c = Tensor::scalar(apply);
-          if (traced) {
-            step(a, b, c);
-          } else {
-            update(a, b, c);
-          }
-        };
-        const auto state = [&] {
-          std::vector<Variable> variables = optimizer.variables();
-          variables.insert(variables.end(), {w, u});
-          std::vector<std::vector<std::byte>> out;
-          for (const Variable& variable : variables) {
-            const Tensor value = variable.read();
-            const auto* const bytes = static_cast<const std::byte*>(value.bytes());
-            out.emplace_back(bytes, bytes + value.type().bytes());
-          }
-          return out;
-        };
-        // Slots exist before their first update.
-        call({nan, 1, 1}, inf, false);
-        const auto begin = state();
-        call({0.5f, 0.25f, -1}, 0.125f, true);
-        const auto once = state();
-        EXPECT_NE(begin, once);
-        call({nan, inf, -inf}, nan, false);
-        call({1e38f, 1e38f, 7}, 1, false);
-        EXPECT_EQ(state(), once);
-        call({0.5f, 0.25f, -1}, 0.125f, true);
-        EXPECT_NE(state(), once);
-        EXPECT_EQ(optimizer.variables()[1].read().item<int64_t>(), 2);
-      }
+      for (const Optimizer& optimizer : all_rules())
+        expect_skipped_updates_change_nothing(optimizer, dtype, traced);
     }
   }
 }
 
-// Against one update by the mean over all rows of the calls.
 TEST(Optimizers, CallsAccumulateToTheMeanOfTheirRows) {
   for (const bool traced : {false, true}) {
     for (const bool weighted : {false, true}) {
-      std::vector<Optimizer> several{
+      const std::vector<Optimizer> several{
           SGD{.momentum = 0.9, .weight_decay = 0.1, .gradient_accumulation_steps = 3},
           Adam{.learning_rate = PiecewiseConstantDecay{.boundaries = {1}, .values = {0.5, 0.25}},
                .global_clipnorm = 0.5,
                .gradient_accumulation_steps = 3},
           RMSprop{.momentum = 0.5, .centered = true, .gradient_accumulation_steps = 3},
           Adagrad{.clipvalue = 0.25, .gradient_accumulation_steps = 3}};
-      std::vector<Optimizer> one{
+      const std::vector<Optimizer> one{
           SGD{.momentum = 0.9, .weight_decay = 0.1},
           Adam{.learning_rate = PiecewiseConstantDecay{.boundaries = {1}, .values = {0.5, 0.25}},
                .global_clipnorm = 0.5},
           RMSprop{.momentum = 0.5, .centered = true}, Adagrad{.clipvalue = 0.25}};
-      for (size_t k = 0; k < several.size(); ++k) {
-        SCOPED_TRACE(cat(one[k].rule()->name, traced ? " traced" : " eagerly", weighted ? " weighted" : ""));
-        Variable w(Tensor::of<float>({1, -2}), {.name = "w"}), v(Tensor::of<float>({1, -2}), {.name = "w"});
-        const auto add = [&](const Tensor& g, const Tensor& weight) {
-          several[k].apply({g}, {w}, {.weight = weighted ? weight : Tensor()});
-          return Tensors{};
-        };
-        const auto step = function(add);
-        for (int update = 0; update < 3; ++update) {
-          const auto before = w.read().to_vector<float>();
-          std::vector<float> sum(2, 0);
-          float total = 0;
-          for (int call = 0; call < 3; ++call) {
-            EXPECT_EQ(w.read().to_vector<float>(), before);
-            const float a = 0.25f * static_cast<float>(call - update),
-                        b = 0.5f * static_cast<float>(call + 1);
-            const float weight = weighted ? static_cast<float>(call + 1) : 1;
-            const Tensor g = Tensor::of<float>({a, b});
-            if (traced) {
-              step(g, Tensor::scalar(weight));
-            } else {
-              add(g, Tensor::scalar(weight));
-            }
-            sum[0] += a, sum[1] += b, total += weight;
-          }
-          one[k].apply({Tensor::of<float>({sum[0] / total, sum[1] / total})}, {v});
-          const auto got = w.read().to_vector<float>(), wanted = v.read().to_vector<float>();
-          for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(got[i], wanted[i], 2e-6);
-        }
-        EXPECT_EQ(several[k].variables()[1].read().item<int64_t>(), 3);
-        EXPECT_EQ(several[k].learning_rate().read().item<float>(),
-                  one[k].learning_rate().read().item<float>());
-      }
+      for (size_t k = 0; k < several.size(); ++k)
+        expect_calls_accumulate(several[k], one[k], traced, weighted);
     }
   }
 }
@@ -229,31 +136,11 @@ TEST(Optimizers, AScaledLossUpdatesAsTheLoss) {
   }
 }
 
-// As if the gradients had come that way: by a power of two in equal bits.
 TEST(Optimizers, GradientsCountTimesTheScaleBeforeBounds) {
   for (const bool traced : {false, true}) {
     const std::vector<Optimizer> first = all_rules(), second = all_rules();
-    for (size_t i = 0; i < first.size(); ++i) {
-      Optimizer scaled = first[i], plain = second[i];
-      Variable a(Tensor::of<float>({1, -2, 3}), {.name = "w"}),
-          b(Tensor::of<float>({1, -2, 3}), {.name = "w"});
-      const auto update = [&](const Tensor& g, const Tensor& scale) {
-        scaled.apply({g}, {a}, {.scale = scale});
-        return Tensors{};
-      };
-      const auto step = function(update);
-      const Tensor g = Tensor::of<float>({0.3f, -0.7f, 1.1f});
-      for (const float scale : {1.0f, 0.25f, 8.0f}) {
-        const Tensor factor = Tensor::scalar(scale);
-        if (traced) {
-          step(g, factor);
-        } else {
-          update(g, factor);
-        }
-        plain.apply({g * scale}, {b});
-      }
-      EXPECT_EQ(a.read().to_vector<float>(), b.read().to_vector<float>()) << scaled.rule()->name << traced;
-    }
+    for (size_t i = 0; i < first.size(); ++i)
+      expect_gradients_count_times_the_scale(first[i], second[i], traced);
   }
   Optimizer sgd = SGD{};
   Variable w(full({2}, 1));
@@ -331,6 +218,102 @@ TEST(Optimizers, OptionsOutsideOfTheirRangeAreRefused) {
   EXPECT_TRUE(refused(SGD{.clipnorm = 1, .clipvalue = 2}, "sgd.clip"));
   EXPECT_NO_THROW(Optimizer(Adam{.learning_rate = 0, .beta_1 = 0, .beta_2 = 0}));
   EXPECT_NO_THROW(Optimizer(SGD{.momentum = 1}));
+}
+
+// A rule whose mistakes a test makes.
+struct MistakenRule final : Optimizer::Rule {
+  explicit MistakenRule(const std::string& name = "own") : Rule(name, {.learning_rate = 1}) {}
+  std::vector<Slot> slots(const Variable&) const override { return kept; }
+  Tensor update(const Step& at, std::vector<Tensor>& slots) const override { return makes(at, slots); }
+
+  std::vector<Slot> kept;
+  std::function<Tensor(const Step&, std::vector<Tensor>&)> makes = [](const Step& at, std::vector<Tensor>&) {
+    return at.variable - at.gradient;
+  };
+};
+
+TEST(OwnRules, MistakesAreNamedBeforeAnythingChanges) {
+  using Slots = std::vector<Tensor>;
+  using Step = Optimizer::Rule::Step;
+  const auto refused = [](auto&& mistake) {
+    const auto rule = std::make_shared<MistakenRule>();
+    mistake(*rule);
+    Optimizer own(rule);
+    Variable w(full({2}, 1), {.name = "w"});
+    std::string out;
+    try {
+      own.apply({full({2}, 1)}, {w});
+    } catch (const Error& error) {
+      out = cat(error.kind(), "[", error.rule(), "] ", error.message());
+      EXPECT_NE(std::string(error.what()).find(" at optimizer_test.cc:"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{1, 1}));
+    EXPECT_EQ(own.variables().size(), 2u);
+    EXPECT_EQ(own.variables()[1].read().item<int64_t>(), 0);
+    // It is asked anew once it is mended.
+    rule->kept = {};
+    rule->makes = MistakenRule().makes;
+    own.apply({full({2}, 1)}, {w});
+    EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{0, 0}));
+    return out;
+  };
+  const auto gives = [&](std::function<Tensor(const Step&, Slots&)> makes) {
+    return refused([&](MistakenRule& rule) {
+      rule.kept = {{"m"}};
+      rule.makes = makes;
+    });
+  };
+  EXPECT_EQ(gives([](const Step& at, Slots&) { return sum(at.variable); }),
+            "ShapeError[optimizer.update] own gives f32[] as the new value of \"w\", which is f32[2]");
+  EXPECT_EQ(gives([](const Step&, Slots&) { return Tensor(); }),
+            "ValueError[optimizer.update] own gives no new value of \"w\"");
+  EXPECT_EQ(
+      gives([](const Step& at, Slots&) { return convert(at.variable, DType::kI32); }),
+      "DTypeError[optimizer.update] own gives i32[2] as the new value of \"w\", which is a floating-point "
+      "number");
+  EXPECT_EQ(gives([](const Step& at, Slots& slots) {
+              slots[0] = sum(slots[0]);
+              return at.variable;
+            }),
+            "ShapeError[optimizer.update] own gives f32[] as the new value of slot \"m\" of \"w\", which is "
+            "f32[2]");
+  EXPECT_EQ(gives([](const Step& at, Slots& slots) {
+              slots.clear();
+              return at.variable;
+            }),
+            "ValueError[optimizer.update] own has 1 slot, and left 0");
+  const auto called = [&](std::vector<Optimizer::Rule::Slot> slots) {
+    return refused([&](MistakenRule& rule) { rule.kept = slots; });
+  };
+  EXPECT_EQ(called({{"m"}, {"m"}}),
+            "ValueError[optimizer.slots] slot 1 of own is called \"m\", as another one of it");
+  EXPECT_EQ(called({{"average"}}),
+            "ValueError[optimizer.slots] slot 0 of own is called \"average\", as what every optimizer keeps");
+  for (const char* name : {"", "a/b", "a b"})
+    EXPECT_TRUE(called({{name}}).starts_with("ValueError[optimizer.slots] slot 0 of own is called")) << name;
+  for (const char* name : {"", "a/b"})
+    EXPECT_EQ(rule_of([&] { const MistakenRule rule(name); }), "optimizer.name") << name;
+  EXPECT_EQ(rule_of([] { const Optimizer none(std::shared_ptr<Optimizer::Rule>{}); }), "optimizer.rule");
+}
+
+// As a factored second moment has it, or a number beside each variable.
+TEST(OwnRules, SlotsMayHaveShapesAndFirstValuesOfTheirOwn) {
+  const auto rule = std::make_shared<MistakenRule>();
+  rule->kept = {{.name = "rows", .initial = 2, .shape = Shape{3}}, {.name = "count", .shape = Shape{}}};
+  rule->makes = [](const Optimizer::Rule::Step& at, std::vector<Tensor>& slots) {
+    slots[0] = slots[0] + sum(at.gradient, 1);
+    slots[1] = slots[1] + at.number;
+    return at.variable - at.learning_rate * at.gradient;
+  };
+  Optimizer own(rule);
+  Variable w(full({3, 2}, 1), {.name = "w"});
+  for (int i = 0; i < 2; ++i) own.apply({full({3, 2}, 0.25)}, {w});
+  const std::vector<Variable> all = own.variables();
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[2].path(), "own/rows/w");
+  EXPECT_EQ(all[2].read().to_vector<float>(), (std::vector<float>{3, 3, 3}));
+  EXPECT_EQ(all[3].read().item<float>(), 3) << "1 + 2";
+  EXPECT_EQ(w.read().to_vector<float>(), std::vector<float>(6, 0.5f));
 }
 
 TEST(Optimizers, ErrorsNameTheUsersLine) {

@@ -1,5 +1,5 @@
-// What an optimizer is made of: a learning rate, a step count, and a rule with slot variables per trained
-// variable.
+// What an optimizer is made of: a rule, and what all rules share: a learning rate, a step count, and slot
+// variables beside each trained variable.
 #pragma once
 
 #include <functional>
@@ -8,77 +8,74 @@
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
-#include "espalier/optimizers.h"
+#include "espalier/optimizer_rule.h"
 
 namespace espalier {
 
-// What all optimizers take.
-struct CommonOptions {
-  template <class Options>
-  CommonOptions(const Options& o)
-      : learning_rate(o.learning_rate),
-        weight_decay(o.weight_decay),
-        clipnorm(o.clipnorm),
-        global_clipnorm(o.global_clipnorm),
-        clipvalue(o.clipvalue),
-        ema_momentum(o.ema_momentum),
-        loss_scale_factor(o.loss_scale_factor),
-        gradient_accumulation_steps(o.gradient_accumulation_steps),
-        ema_overwrite_frequency(o.ema_overwrite_frequency),
-        use_ema(o.use_ema) {}
-
-  LearningRateSchedule learning_rate;
-  double weight_decay, clipnorm, global_clipnorm, clipvalue, ema_momentum, loss_scale_factor;
-  int64_t gradient_accumulation_steps, ema_overwrite_frequency;
-  bool use_ema;
-};
+// What an optimizer of optimizers.h takes as all do.
+template <class Given>
+OptimizerOptions common_options(const Given& given) {
+  return {.learning_rate = given.learning_rate,
+          .weight_decay = given.weight_decay,
+          .clipnorm = given.clipnorm,
+          .global_clipnorm = given.global_clipnorm,
+          .clipvalue = given.clipvalue,
+          .gradient_accumulation_steps = given.gradient_accumulation_steps,
+          .use_ema = given.use_ema,
+          .ema_momentum = given.ema_momentum,
+          .ema_overwrite_frequency = given.ema_overwrite_frequency,
+          .loss_scale_factor = given.loss_scale_factor};
+}
 
 // How the update of a variable counts: its gradient times `scale`, and not at all where `apply` is false.
 struct UpdateScale {
   Operand scale = 1, apply = true;
 };
 
-struct Optimizer::Rule {
-  Rule(std::string name, const CommonOptions& options);
-  virtual ~Rule() = default;
-  // Assigns the new value of `variable` and of its slots.
-  virtual void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) = 0;
+struct Optimizer::Rule::Shared {
+  // Raises what Rule's constructor does.
+  Shared(std::string name, const OptimizerOptions& options);
 
-  // Raises ValueError[<rule>.<option>] unless `holds`.
-  void require(bool holds, const char* option, const char* must, double value) const;
-  // The slot `name` of `variable`: of its type, every element `initial` at first.
-  Variable slot(const std::string& name, const Variable& variable, double initial = 0);
-  // The same in another dtype.
-  Variable slot(const std::string& name, const Variable& variable, double initial, DType dtype);
+  // The slot `name` of `variable`: every element `initial` at first.
+  Variable slot(const std::string& name, const Variable& variable, double initial, const TensorType& type);
+  Variable slot(const std::string& name, const Variable& variable, double initial = 0) {
+    return slot(name, variable, initial, variable.type());
+  }
+  // Asks the rule for an update of `variable` on types alone, once. Raises what Rule::slots() and
+  // Rule::update() say, and what they raise themselves; then nothing has changed.
+  void ask(const Rule& rule, const Variable& variable);
+  // Those that the rule has beside `variable`.
+  std::vector<Variable> slots_of(const Rule& rule, const Variable& variable);
   // Forgets the slots that were made after the first `count`.
   void keep_slots(size_t count);
 
   std::string name;
-  CommonOptions common;
+  OptimizerOptions common;
   Variable learning_rate;             // f32[]
   Variable step;                      // i64[]: updates made
   std::vector<Variable> accumulated;  // while gradients are accumulated: i64[] calls, f32[] their weight
   std::vector<Variable> slots;
   std::map<std::pair<const VariableState*, std::string>, size_t> slot_index;
-  std::vector<Variable> owners;  // keeps the variables that slots belong to alive
+  std::vector<Variable> owners;                    // keeps the variables that slots belong to alive
+  std::map<const VariableState*, Variable> asked;  // of ask(), and alive
   // What a slot that is made later begins with, of this type, as that of a checkpoint; undefined: `initial`.
   using FirstSlot =
       std::function<Tensor(const std::string& slot, const Variable& owner, const TensorType& type)>;
   FirstSlot first_slot;
 };
 
-// A rule out of plain ops.
-struct PlainRule : Optimizer::Rule {
+// A rule that is one op, which scales gradients and leaves updates out by itself.
+struct FusedRule : Optimizer::Rule {
   using Rule::Rule;
-  void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) final;
-  // What to subtract from `variable`; all in the dtype that it is computed in.
-  virtual Tensor change(const Variable& variable, const Tensor& gradient, const Tensor& rate) = 0;
-  // Assigns a value of that dtype, rounded once, if the update applies, and gives it back.
-  Tensor keep(Variable kept, const Tensor& value) const;
 
  private:
-  Tensor apply_;  // of the update that is made; undefined: true
+  void assign(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) override = 0;
+  // Nobody asks: assign() does it.
+  Tensor update(const Step& at, std::vector<Tensor>&) const final { return at.variable; }
 };
+
+// Raises ValueError[<name>.<option>] unless `holds`.
+void require_option(const std::string& name, bool holds, const char* option, const char* must, double value);
 
 // f32, or f64 for f64.
 inline DType compute_dtype_of(const Variable& variable) {

@@ -3,21 +3,25 @@
 namespace espalier {
 namespace {
 
-struct SgdRule final : Optimizer::Rule {
+struct SgdRule final : FusedRule {
   explicit SgdRule(const SGD& given)
-      : Rule("sgd", given),
+      : FusedRule("sgd", common_options(given)),
         options{.momentum = given.momentum, .nesterov = given.nesterov, .weight_decay = given.weight_decay} {
     require(options.momentum >= 0 && options.momentum <= 1, "momentum", "must lie in [0, 1]",
             options.momentum);
   }
 
-  void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) override {
+  std::vector<Slot> slots(const Variable&) const override {
+    return options.momentum == 0 ? std::vector<Slot>() : std::vector<Slot>{{"momentum"}};
+  }
+
+  void assign(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) override {
+    const Variable& rate = shared().learning_rate;
     Variable w = variable;
     if (options.momentum == 0)
-      return w.assign(sgd(w, w, gradient, learning_rate, counts.scale, counts.apply, options)[0]);
-    Variable velocity = slot("momentum", variable);
-    const std::vector<Tensor> next =
-        sgd(w, velocity, gradient, learning_rate, counts.scale, counts.apply, options);
+      return w.assign(sgd(w, w, gradient, rate, counts.scale, counts.apply, options)[0]);
+    Variable velocity = shared().slots_of(*this, variable)[0];
+    const std::vector<Tensor> next = sgd(w, velocity, gradient, rate, counts.scale, counts.apply, options);
     w.assign(next[0]);
     velocity.assign(next[1]);
   }

@@ -77,8 +77,8 @@ TEST(Ids, ThoseOutsideAreRefusedBeforeTheFirstStep) {
 }
 
 TEST(Ids, TheInputIsNamedWhereThereAreSeveral) {
-  const auto users = Input({}, {.dtype = DType::kI32, .name = "user"}),
-             items = Input({}, {.dtype = DType::kI32, .name = "item"});
+  const auto users = Input({}, {.name = "user", .dtype = DType::kI32}),
+             items = Input({}, {.name = "item", .dtype = DType::kI32});
   const auto user_rows = connect(Embedding({.input_dim = 9, .output_dim = 2, .name = "users"}), users),
              item_rows = connect(Embedding({.input_dim = 3, .output_dim = 2, .name = "items"}), items);
   Functional model({users, items},

@@ -247,8 +247,8 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
   membership_.count_calls(function.name());
   RankStage stage(host_->communicator);
   stage.now(Stage::kStep, calls_->number() + 1);
-  std::vector<std::vector<Tensor>> out = run_placed(
-      function, arguments, rows, [this](const TracedCall& call) { calls_->begin(call); });
+  std::vector<std::vector<Tensor>> out =
+      run_placed(function, arguments, rows, [this](const TracedCall& call) { calls_->begin(call); });
   calls_->end();
   stage.now(Stage::kCallback, calls_->number());
   return out;
@@ -262,10 +262,11 @@ void Replicas::run_rows_of(const TracedFunction& function, const BatchRows& batc
   const DataShares shares = shares_of_parts();
   const bool in_shards = logical_shards_ > 0 && !batch.of_shards.empty();
   if (in_shards && std::ssize(batch.of_shards) != logical_shards_)
-    throw ValueError("strategy.shards",
-                     cat("the strategy has ", logical_shards_, " logical shards, and the source of the dataset ",
-                         batch.of_shards.size(), " shards"),
-                     "as many shards as logical shards");
+    throw ValueError(
+        "strategy.shards",
+        cat("the strategy has ", logical_shards_, " logical shards, and the source of the dataset ",
+            batch.of_shards.size(), " shards"),
+        "as many shards as logical shards");
   int64_t next = 0;
   for (int i = 0; i < parts().count; ++i) {
     const int part = parts().first + i;

@@ -107,7 +107,8 @@ Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::
   }
   if (sums()) control.weight = weight;
   const auto rule = options.optimizer.rule();
-  BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
+  BuildTransaction::on_refusal(
+      [rule, slots = rule->shared().slots.size()] { rule->shared().keep_slots(slots); });
   if (!variables.empty()) options.optimizer.apply(gradients, variables, control);
   if (scaling) scaling->count(control.apply);
   return skipped;
@@ -269,7 +270,8 @@ void Model::Training::train_by_model(std::span<const Tensor> rows) {
 
 std::unique_ptr<StepProgram> Model::Training::step_program(bool trains) {
   if (trains && custom)
-    return own_step("train_step", [this](std::span<const Tensor> rows) { train_by_model(rows); }, replicas);
+    return own_step(
+        "train_step", [this](std::span<const Tensor> rows) { train_by_model(rows); }, replicas);
   if (options.logical_shards > 0) return std::make_unique<CutStep>(step_to_cut(trains));
   return whole_program(program(trains), combines() ? replicas : nullptr);
 }
@@ -346,8 +348,8 @@ void Model::compile(ModelOptions options, Location at) {
         throw ValueError("metric.name", cat("the logs have one \"", metric.name(), "\" already"),
                          "give the metric another name");
     const bool shards = training.options.logical_shards > 0;
-    if (shards && !(training.replicas &&
-                    training.replicas->logical_shards() == training.options.logical_shards))
+    if (shards &&
+        !(training.replicas && training.replicas->logical_shards() == training.options.logical_shards))
       throw ValueError("fit.train_step",
                        "logical shards of a train_step of the model's own are those of its strategy",
                        cat("strategy::OneDevice({.logical_shards = ", training.options.logical_shards, "})"));

@@ -42,12 +42,12 @@ const Tensor& rows_of_x() {
   static const Tensor x = random_normal({45, 6}, 1, 0);
   return x;
 }
-Tensor labels() { return convert(reduce_sum(rows_of_x(), {1}) > 0, DType::kI32); }
+Tensor labels_of_x() { return convert(reduce_sum(rows_of_x(), {1}) > 0, DType::kI32); }
 
 template <class M>
 std::vector<float> fitted(M& model, const FitOptions& options) {
   std::vector<float> out;
-  for (const Logs& logs : model.fit(rows_of_x(), labels(), options))
+  for (const Logs& logs : model.fit(rows_of_x(), labels_of_x(), options))
     for (const char* name : {"loss", "accuracy"}) out.push_back(static_cast<float>(logs[name]));
   for (const Variable& variable : model.trainable_variables())
     for (const float value : numbers(variable.read())) out.push_back(value);
@@ -87,7 +87,7 @@ TEST(CustomModels, AreTrainedEagerlyAndByBatches) {
     if (!by_batches) {
       fitted(model, {.epochs = 1, .batch_size = 45, .shuffle = false});
     } else {
-      EXPECT_TRUE(model.train_on_batch(rows_of_x(), labels()).contains("accuracy"));
+      EXPECT_TRUE(model.train_on_batch(rows_of_x(), labels_of_x()).contains("accuracy"));
     }
     return numbers(model.trainable_variables()[0].read());
   };
@@ -105,15 +105,14 @@ TEST(CustomModels, GoOnWhereTheyWere) {
     void on_batch_end(int64_t, const Logs&) override {
       if (--step == 0) throw std::runtime_error("stopped");
     }
-    int64_t step;
+    int64_t step;  // 0: never
   };
   const auto run = [&](int64_t stop, const std::string& path) {
     set_seed(5);
     ByHand model;
     model.compile();
     FitOptions options = kOptions;
-    options.callbacks = {BackupAndRestore({.path = path, .save_freq = 1})};
-    if (stop) options.callbacks.push_back(std::make_shared<Stop>(stop));
+    options.callbacks = {BackupAndRestore({.path = path, .save_freq = 1}), std::make_shared<Stop>(stop)};
     try {
       fitted(model, options);
     } catch (const std::runtime_error&) {
@@ -133,9 +132,7 @@ TEST(CustomModels, GoOnWhereTheyWere) {
 }
 
 TEST(CustomModels, WhatIsOfFitsOwnStepIsRefused) {
-  const auto rule = [](const ModelOptions& options) {
-    return rule_of([&] { ByHand().compile(options); });
-  };
+  const auto rule = [](const ModelOptions& options) { return rule_of([&] { ByHand().compile(options); }); };
   EXPECT_EQ(rule({.check_numerics = true}), "fit.train_step");
   EXPECT_EQ(rule({.loss_scale = LossScale{}}), "fit.train_step");
   EXPECT_EQ(rule({.logical_shards = 4}), "fit.train_step");

@@ -71,7 +71,7 @@ std::map<std::string, std::string> Model::Training::facts(const TrainingBatches&
   out["frozen variables"] = frozen.empty() ? "none" : frozen;
   out["epochs"] = cat(options.epochs);
   out["steps an epoch"] = cat(batches.steps_per_epoch());
-  out["optimizer"] = this->options.optimizer.rule()->name;
+  out["optimizer"] = this->options.optimizer.rule()->name();
   out["learning rate"] = shortest(this->options.optimizer.learning_rate().read().item<float>());
   out["logical shards"] = cat(this->options.logical_shards);
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -17,7 +17,7 @@ void set_rate(const Model& model, double rate) { model.optimizer().learning_rate
 
 // Each update would assign the schedule's rate anew.
 void require_number(const Model& model, const char* callback) {
-  if (model.optimizer().rule()->common.learning_rate.constant()) return;
+  if (model.optimizer().rule()->shared().common.learning_rate.constant()) return;
   throw ValueError(cat(callback, ".optimizer"),
                    "the optimizer's learning rate follows a schedule, which sets it in every update",
                    "give the optimizer a number, or leave the callback out");

@@ -12,6 +12,7 @@
 #include "ir/sink.h"
 #include "nn/first_weights.h"
 #include "nn/seed.h"
+#include "optim/loss_scaling.h"
 #include "optim/rule.h"
 #include "train/dataset_cursor.h"
 #include "train/metric.h"
@@ -38,7 +39,7 @@ constexpr bool kIsNumber =
     std::is_same_v<Number, int> || std::is_same_v<Number, int64_t> || std::is_same_v<Number, double>;
 
 std::string slots_of(const std::string& name, const Optimizer& optimizer) {
-  return cat(name, "/", optimizer.rule()->name, "/");
+  return cat(name, "/", optimizer.rule()->name(), "/");
 }
 
 // The variables of one of them but for slots, with their names.
@@ -56,10 +57,13 @@ NamedVariables own_variables(const Tracked& thing) {
                        add(cat(name, "/", path_below(layer.path(), variable.path())), variable);
                    },
                    [&](const Optimizer& optimizer) {
-                     const Optimizer::Rule& rule = *optimizer.rule();
+                     const Optimizer::Rule::Shared& rule = optimizer.rule()->shared();
                      add(cat(name, "/", rule.learning_rate.path()), rule.learning_rate);
                      add(cat(name, "/", rule.step.path()), rule.step);
                      for (const Variable& sum : rule.accumulated) add(cat(name, "/", sum.path()), sum);
+                     if (const LossScaling* const scaling = optimizer.loss_scaling())
+                       for (const Variable& part : scaling->variables())
+                         add(cat(name, "/", part.path()), part);
                    },
                    [&](const Metric& metric) {
                      for (const Variable& variable : metric.variables())
@@ -177,7 +181,7 @@ NamedVariables TrackedThings::variables() const {
     out.insert(out.end(), own.begin(), own.end());
     const auto* const optimizer = std::get_if<Optimizer>(&thing.is());
     if (!optimizer) continue;
-    const Optimizer::Rule& rule = *optimizer->rule();
+    const Optimizer::Rule::Shared& rule = optimizer->rule()->shared();
     std::map<size_t, std::string> slots;
     for (const auto& [key, place] : rule.slot_index) slots[place] = key.second;
     for (const auto& [place, slot] : slots) {
@@ -329,9 +333,9 @@ void TrackedThings::begin_later(const std::shared_ptr<Values>& values) const {
     if (const auto* const metric = std::get_if<Metric>(&thing.is())) metric->rule()->first = first;
     const auto* const optimizer = std::get_if<Optimizer>(&thing.is());
     if (!optimizer) continue;
-    optimizer->rule()->first_slot = [values, owners, slots = slots_of(thing.name(), *optimizer)](
-                                        const std::string& slot, const Variable& variable,
-                                        const TensorType& type) -> Tensor {
+    optimizer->rule()->shared().first_slot = [values, owners, slots = slots_of(thing.name(), *optimizer)](
+                                                 const std::string& slot, const Variable& variable,
+                                                 const TensorType& type) -> Tensor {
       const std::string* const owner = owners->name_of(variable);
       if (!owner) return {};
       const std::string name = cat(slots, slot, "/", *owner);
