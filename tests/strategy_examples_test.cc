@@ -98,5 +98,26 @@ TEST(StrategyExamples, SlowLearnTheSameOnDevicesAndByWorkers) {
   }
 }
 
+// One set of bits on any number of workers; where it ended it has nothing left to do.
+TEST(StrategyExamples, SlowTheLoopIsThatOfOneWorker) {
+  const std::string folder = build_folder(), loop = folder + "/example_loop ";
+  const auto said = [&](const std::string& launch, const std::string& name) {
+    const std::string own = fresh_folder("loop-" + name);
+    for (const char* out : {"/first", "/again"})
+      EXPECT_EQ(std::system(cat(launch, loop, own, "/kept > ", own, out).c_str()), 0) << launch;
+    const auto lines = lines_of_file(own + "/first");
+    EXPECT_EQ(lines_of_file(own + "/again"), lines);
+    return lines;
+  };
+  const auto alone = said("", "alone");
+  ASSERT_EQ(alone.size(), 1u);
+  double accuracy = 0;
+  ASSERT_EQ(std::sscanf(alone[0].c_str(), "accuracy %lf", &accuracy), 1) << alone[0];
+  EXPECT_GT(accuracy, 0.8);
+  EXPECT_LT(accuracy, 1.0);
+  EXPECT_EQ(said(cat(folder, "/espalier launch -n 2 -- "), "two"), alone);
+  EXPECT_EQ(said(cat(folder, "/espalier launch -n 3 -- "), "three"), alone);
+}
+
 }  // namespace
 }  // namespace espalier

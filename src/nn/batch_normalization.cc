@@ -98,7 +98,9 @@ Tensor BatchNormalization::call(const Tensor& x) {
   if (options_.synchronized && has_other_replicas())
     out = synchronized_normalization(x, gamma, beta, options, weight);
   else if (empty)
-    out = {x, nothing_of(gamma, x), nothing_of(gamma, x)};
+    // Of gamma and beta, so that these have gradients on all parts.
+    out = {batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options),
+           nothing_of(gamma, x), nothing_of(gamma, x)};
   else
     out = batch_normalization(x, gamma, beta, options, weight);
   const Tensor rows =

@@ -332,7 +332,6 @@ class UnevenParts : public OnEachWay {};
 ESPALIER_ON_WAYS(UnevenParts, {{"host", "it has all rows"},
                                {"device", "it has all rows"},
                                {"devices2", "one program is run: RefusedParts"},
-                               {"shards4", "one program is run: RefusedParts"},
                                {"interpreter2", "one program is run: RefusedParts"},
                                {"interpreter3", "one program is run: RefusedParts"}});
 
@@ -353,6 +352,7 @@ ESPALIER_ON_WAYS(RefusedParts, {{"host", "it has all rows"},
                                 {"device", "it has all rows"},
                                 {"pools2", "a program a part: UnevenParts"},
                                 {"pools3", "a program a part: UnevenParts"},
+                                {"shards4", "a program a part: UnevenParts"},
                                 {"staged2", "a program a process: UnevenParts"}});
 
 TEST_P(RefusedParts, WhereOneProgramIsRunChangeNothing) {
@@ -371,7 +371,6 @@ class UnevenUpdates : public OnEachWay {};
 ESPALIER_ON_WAYS(UnevenUpdates, {{"host", "it has all rows"},
                                  {"device", "it has all rows"},
                                  {"devices2", "one program is run: RefusedParts"},
-                                 {"shards4", "one program is run: RefusedParts"},
                                  {"interpreter2", "one program is run: RefusedParts"},
                                  {"interpreter3", "one program is run: RefusedParts"},
                                  {"staged2", "no process sees the program of another"}});

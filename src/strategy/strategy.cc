@@ -183,7 +183,7 @@ DistributedDataset::DistributedDataset(Dataset dataset, std::shared_ptr<Replicas
   }
   if (seed != state.seed) iterator_.restore({seed, state.iteration, 0});
   shared_ = shared_at(iterator_.save());
-  if (!shared_) same_ = std::make_shared<SameElements>(hosts);
+  if (!shared_ && hosts.world() > 1) same_ = std::make_shared<SameElements>(hosts);
 }
 
 // Null where each worker reads all.

@@ -9,6 +9,7 @@
 #include "espalier/array.h"
 #include "espalier/callbacks.h"
 #include "espalier/saved_model.h"
+#include "strategy/loops_test.h"
 
 namespace espalier {
 namespace {
@@ -93,6 +94,57 @@ TEST(LayerGenerator, AKilledRunGoesOnToTheSameBits) {
   for (const int64_t step : {2, 6, 9}) {
     EXPECT_THROW(run(step, 3), Killed);
     EXPECT_EQ(run(-1, 99), wanted) << step;
+  }
+}
+
+struct Noisy : Layer {
+  using Draw = std::function<Tensor(const Tensor&, Noisy&)>;
+  explicit Noisy(Draw draw) : Layer("noisy"), draw(std::move(draw)) {}
+  void build(const TensorType& x) override {
+    add_generator("draws");
+    add_weight("kernel", {8, x.shape.back()}, initializer("ones"));
+  }
+  Tensor call(const Tensor& x) override { return draw(x, *this); }
+  using Layer::generator;
+  using Layer::weight;
+  Draw draw;
+};
+
+// Weights behind epochs of fit, whose last batches are uneven.
+std::vector<float> fitted_with_noise(const Strategy& strategy, Noisy::Draw noise, int64_t batch) {
+  const auto scope = strategy.scope();
+  set_seed(5);
+  Sequential model{Noisy(std::move(noise)), Dense({.units = 1})};
+  model.compile({.optimizer = SGD{.learning_rate = 0.01}, .loss = MeanSquaredError(), .metrics = {}});
+  const auto logs = model.fit(layer_generator_rows(), labels(), {.epochs = 3, .batch_size = batch});
+  std::vector<float> out{static_cast<float>(logs.back()["loss"])};
+  for (const Variable& variable : model.trainable_variables())
+    for (const float value : numbers(variable.read())) out.push_back(value);
+  return out;
+}
+
+// A layer of a user's own, as the comment in layers.h has it.
+TEST(LayerGenerator, DrawsWhatOneDeviceDraws) {
+  const auto of_rows = [](const Tensor& x, Noisy& layer) {
+    return x + layer.generator("draws").normal(x.shape());
+  };
+  // Of as many rows as the batch has, and none of them.
+  const auto of_kernel = [](const Tensor& x, Noisy& layer) {
+    const Tensor kernel = layer.weight("kernel").read();
+    return x * mean(kernel + layer.generator("draws").normal(kernel.shape()), 0);
+  };
+  const auto dropped_kernel = [](const Tensor& x, Noisy& layer) {
+    const Tensor kernel = layer.weight("kernel").read();
+    return x * mean(dropout(kernel, 0.5, default_generator().key(), default_generator().next_step()), 0);
+  };
+  for (const Noisy::Draw& noise :
+       {Noisy::Draw(of_rows), Noisy::Draw(of_kernel), Noisy::Draw(dropped_kernel)}) {
+    for (const int64_t batch : {8, 10})
+      expect_as_on_one_device(
+          [&](const Strategy& strategy) { return fitted_with_noise(strategy, noise, batch); }, 4e-6,
+          batch == 10);
+    expect_equal_bits_by_shards(
+        [&](const Strategy& strategy) { return fitted_with_noise(strategy, noise, 8); });
   }
 }
 
