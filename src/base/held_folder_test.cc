@@ -20,7 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct HeldFolders : testing::Test {
-  std::string above = fs::absolute(fresh_folder("held-folders")).string();
+  std::string above =
+      fs::absolute(
+          fresh_folder(cat("held-folders-", testing::UnitTest::GetInstance()->current_test_info()->name())))
+          .string();
 
   // As one of a process that is dead, with a file of Open MPI in it.
   std::string left_over(const std::string& name, mode_t mode = 0700) {

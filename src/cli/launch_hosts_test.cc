@@ -105,7 +105,11 @@ TEST_F(LaunchHosts, EachRankHasItsPlace) {
       "$(echo $ESPALIER_SEGMENTS | tr -cd , | wc -c) $(readlink /proc/self/fd/$ESPALIER_BOARD | cut -c1-24) "
       "$PWD'");
   EXPECT_EQ(run.code, 0) << run.error;
-  EXPECT_EQ(run.error, "espalier launch: engine: gloo between 2 hosts, shm inside\n");
+  EXPECT_EQ(
+      run.error,
+      "espalier launch: engine: gloo between 2 hosts, shm inside\nespalier launch: warning: none of the 4 "
+      "ranks joined: the program makes no strategy::MultiWorkerMirrored, so Espalier trained nothing "
+      "together\n");
   const std::string same = cat(" gloo@127.0.0.1 2.5 0 none tcp:127.0.0.1 32 2 /memfd:espalier-control ",
                                std::filesystem::current_path().string());
   EXPECT_EQ(sorted_lines(run.output),

@@ -435,7 +435,7 @@ TEST(SharedSegments, OtherDescriptorsAreRefused) {
   auto& layout = *static_cast<BoardLayout*>(board);
   ++layout.version;
   EXPECT_EQ(error_of([&] { shm_board(segments); }),
-            "comm.segments: the board is of version 3 and this program's library of version 2");
+            "comm.segments: the board is of version 4 and this program's library of version 3");
   --layout.version;
   EXPECT_EQ(rule_of([&] { shm_board(segments); }), "nothing");
   ASSERT_EQ(::ftruncate(segments.control, 8192), 0);

@@ -33,7 +33,8 @@ class FoundPlugins : public testing::Test {
     });
   }
 
-  const std::string folder_ = fresh_folder("found-plugins");
+  const std::string folder_ = fresh_folder(std::string("found-plugins-") +
+                                           testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(FoundPlugins, AFileIsNamedOnceWhoeverNamesIt) {

@@ -186,25 +186,26 @@ class PartsPlace::PartsProgram final : public Program {
 
   void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
             const RunContext& context) const override {
-    const size_t takes = sizes_[0].graph->inputs().size() - 1, gives = sizes_[0].graph->outputs().size();
     const ShardRange owned = place_.owned(place_.key.rank);
     Run run{context, std::vector<Values>(sizes_.size()),
             std::vector<Values>(static_cast<size_t>(owned.count()))};
     std::vector<ValueId> given;  // of the first size
-    for (size_t size = 0; size < sizes_.size(); ++size) {
-      const PartsStages& of = sizes_[size];
-      for (size_t i = 0; i < takes; ++i) {
-        const ValueId value = of.graph->inputs()[i].value;
-        for (size_t part = 0; part < run.own.size() && of.of_parts[i]; ++part)
-          if (of_part_[part] == size) run.own[part][value] = *inputs[part * takes + i];
-        if (of.of_parts[i]) continue;
-        run.shared[size][value] = *inputs[i];
-        if (donated[i] && size == 0) given.push_back(value);
+    // Programs may name their variables in other orders.
+    for (size_t part = 0, first = 0; part < of_part_.size(); ++part) {
+      const size_t size = of_part_[part];
+      const std::vector<GraphInput>& takes = sizes_[size].graph->inputs();
+      const bool begins = run.shared[size].empty();
+      for (size_t i = 0; i + 1 < takes.size(); ++i, ++first) {
+        if (sizes_[size].of_parts[i]) {
+          if (part < run.own.size()) run.own[part][takes[i].value] = *inputs[first];
+        } else if (begins) {
+          run.shared[size][takes[i].value] = *inputs[first];
+          if (donated[first] && size == 0) given.push_back(takes[i].value);
+        }
       }
-      for (size_t part = 0; part < run.own.size(); ++part)
-        if (of_part_[part] == size)
-          run.own[part][of.graph->inputs().back().value] =
-              Tensor::scalar(static_cast<uint32_t>(owned.first) + static_cast<uint32_t>(part));
+      if (part < run.own.size())
+        run.own[part][takes.back().value] =
+            Tensor::scalar(static_cast<uint32_t>(owned.first) + static_cast<uint32_t>(part));
     }
     for (size_t i = 0; i < sizes_[0].steps.size(); ++i) {
       for (size_t size = 0; size < sizes_.size(); ++size)
@@ -223,15 +224,17 @@ class PartsPlace::PartsProgram final : public Program {
         for (const Stage& stage : sizes_[size].steps[i].last)
           run.stage(stage, nullptr, run.shared[size], size == 0 ? given : std::vector<ValueId>());
     }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const size_t part = i / gives, size = of_part_[part];
-      const GraphOutput& output = sizes_[size].graph->outputs()[i % gives];
-      // New values are the same in all parts.
-      if (output.kind == OutputKind::kUpdate && i >= gives) continue;
-      if (const auto shared = run.shared[size].find(output.value); shared != run.shared[size].end())
-        outputs[i] = shared->second;
-      else if (part < run.own.size())
-        outputs[i] = run.own[part].at(output.value);
+    for (size_t part = 0, i = 0; part < of_part_.size(); ++part) {
+      const size_t size = of_part_[part];
+      for (const GraphOutput& output : sizes_[size].graph->outputs()) {
+        Tensor& out = outputs[i++];
+        // New values are the same in all parts.
+        if (output.kind == OutputKind::kUpdate && part > 0) continue;
+        if (const auto shared = run.shared[size].find(output.value); shared != run.shared[size].end())
+          out = shared->second;
+        else if (part < run.own.size())
+          out = run.own[part].at(output.value);
+      }
     }
   }
 
