@@ -90,6 +90,23 @@ const std::map<std::string, std::function<void()>> kPrograms = {
        const Tensor x = full({6, 2}, workers.worker() == 1 ? 2 : 1);
        model.evaluate(x, full({6, 1}, 1));
      }},
+    {"other numbers later",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const auto scope = workers.scope();
+       Sequential model{Dense({.units = 1})};
+       model.compile({.optimizer = SGD{}, .loss = MeanSquaredError(), .metrics = {}});
+       std::vector<float> x(20, 1);
+       if (workers.worker() == 1) x.back() = 2;
+       const Dataset rows = Dataset::from_tensor_slices({Tensor::of(x, {20, 1}), full({20, 1}, 1)});
+       model.fit(rows.batch(5), {.epochs = 1});
+     }},
+    {"endless for one",
+     [] {
+       const strategy::MultiWorkerMirrored workers;
+       const Dataset rows = Dataset::from_tensor_slices({full({4, 1}, 1)}).batch(2);
+       workers.distribute(Dataset::per_worker(workers.worker() == 1 ? rows.repeat() : rows));
+     }},
     {"own rows",
      [] {
        const strategy::MultiWorkerMirrored workers;
@@ -207,6 +224,8 @@ TEST(LaunchSentences, NightlyEachOfThePageIsSaidByARun) {
       launch_words(4, "", program_words("other calls")),
       launch_words(3, "", but_on(1, cat("exec ", program_words("slow")), train)),
       launch_words(3, "", program_words("other rows")),
+      launch_words(3, "", program_words("other numbers later")),
+      launch_words(3, "", program_words("endless for one")),
       launch_words(3, "", program_words("other bits")),
       launch_words(2, "", program_words("own rows")),
       launch_words(2, "", but_on(1, "ulimit -f 2048", worker_words(large))),

@@ -40,8 +40,7 @@ OwnBatches::OwnBatches(const Dataset& dataset, uint64_t seed, uint64_t iteration
     const size_t with = all[0].rows ? 0 : reader, without = reader - with;
     throw ValueError(
         "strategy.data",
-        cat("the data of worker ", with, " have no end, and those of worker ", without,
-            " have one: their rows would be trained on once, and those of worker ", with, " for ever"),
+        cat("the data of worker ", with, " have no end, and those of worker ", without, " have one"),
         "repeat() both or neither; take() as many batches as are meant");
   }
 }
