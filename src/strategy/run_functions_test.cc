@@ -258,6 +258,7 @@ TEST(RunFunctions, FormulasOfAUsersOwnAskWhichRowsCount) {
   expect_as_on_one_device(sums(true), 2e-6);
   expect_as_on_one_device(sums(false), 2e-6, false);
   ESPALIER_NEEDS_PLUGIN();
+  ASSERT_TRUE(pjrt::tests_have_cpu_devices(8));
   const DeviceScope device(pjrt::test_plugin());
   EXPECT_EQ(rule_of([&] { sums(false)(strategy::Mirrored({.devices = 2})); }), "strategy.rows");
 }
