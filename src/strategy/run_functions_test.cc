@@ -143,7 +143,7 @@ TEST(RunFunctions, BatchNormalizationSeesAllRows) {
       [&](const Strategy& strategy) {
         const auto scope = strategy.scope();
         BatchNormalization layer({.synchronized = true});
-        layer(x);
+        layer(ones({2, 3}));
         const auto step = function(
             [&](const Tensor& rows) {
               const TrainingScope training(true);
