@@ -344,15 +344,7 @@ PartsPlace::PartsPlace(int parts, const RunContext& context)
       one_(context) {}
 
 std::shared_ptr<Program> PartsPlace::make(std::span<const PlacedGraph> graphs) const {
-  std::vector<std::vector<std::string>> met;
-  for (const PlacedGraph& placed : graphs) met.push_back(collectives_of(*placed.graph));
-  std::vector<const std::vector<std::string>*> each;
-  for (const auto& of_part : met) each.push_back(&of_part);
-  require_equal_collectives(each);
-  for (const PlacedGraph& placed : graphs) {
-    require_equal_updates(*placed.graph);
-    if (placed.graph != graphs[0].graph) require_updates_of_any_rows(*graphs[0].graph, *placed.graph);
-  }
+  require_parts_of_one_batch(graphs);
   return std::make_shared<PartsProgram>(*this, graphs);
 }
 

@@ -16,22 +16,12 @@ namespace espalier {
 class PoolsPlace::PoolsProgram final : public Program {
  public:
   PoolsProgram(const PoolsPlace& place, std::span<const PlacedGraph> graphs) : place_(place) {
-    std::vector<std::vector<std::string>> collectives;
-    std::vector<const std::vector<std::string>*> lists;
-    for (const PlacedGraph& each : graphs) collectives.push_back(collectives_of(*each.graph));
-    for (const auto& list : collectives) lists.push_back(&list);
-    require_equal_collectives(lists);
-    // Of replicas on as many rows all is one.
-    const auto begins = [&](size_t i) { return i == 0 || graphs[i].graph != graphs[i - 1].graph; };
-    for (size_t i = 0; i < graphs.size(); ++i) {
-      if (!begins(i)) continue;
-      require_equal_updates(*graphs[i].graph);
-      if (i > 0) require_updates_of_any_rows(*graphs[0].graph, *graphs[i].graph);
-    }
+    require_parts_of_one_batch(graphs);
     std::map<std::string_view, size_t> owners;
     for (size_t i = 0; i < graphs.size(); ++i) {
       const Graph& graph = *graphs[i].graph;
-      if (begins(i)) {
+      // Of replicas on as many rows all is one.
+      if (i == 0 || graphs[i].graph != graphs[i - 1].graph) {
         const std::vector<size_t> shares = share_updates(graph, graphs.size());
         size_t update = 0;
         for (const GraphOutput& output : graph.outputs())

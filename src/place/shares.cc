@@ -236,6 +236,20 @@ void require_updates_of_any_rows(const Graph& graph, const Graph& other) {
   }
 }
 
+void require_parts_of_one_batch(std::span<const PlacedGraph> graphs) {
+  std::vector<std::vector<std::string>> collectives;
+  std::vector<const std::vector<std::string>*> lists;
+  for (const PlacedGraph& each : graphs) collectives.push_back(collectives_of(*each.graph));
+  for (const auto& list : collectives) lists.push_back(&list);
+  require_equal_collectives(lists);
+  // Of parts of as many rows all is one.
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    if (i > 0 && graphs[i].graph == graphs[i - 1].graph) continue;
+    require_equal_updates(*graphs[i].graph);
+    if (i > 0) require_updates_of_any_rows(*graphs[0].graph, *graphs[i].graph);
+  }
+}
+
 GraphPtr with_outputs(const Graph& graph, std::span<const size_t> outputs) {
   auto out = std::make_shared<Graph>(graph.name());
   std::vector<ValueId> map(graph.value_count(), kNone);

@@ -39,6 +39,9 @@ void require_equal_updates(const Graph& graph);
 // parts. REQUIRES: require_equal_updates(graph).
 void require_updates_of_any_rows(const Graph& graph, const Graph& of_other_rows);
 
+// All of this, of graphs of one function for parts of a batch that may have other numbers of rows.
+void require_parts_of_one_batch(std::span<const PlacedGraph> graphs);
+
 // The graph that gives these of its outputs alone, by their numbers, in this order.
 GraphPtr with_outputs(const Graph& graph, std::span<const size_t> outputs);
 
