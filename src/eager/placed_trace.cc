@@ -1,7 +1,6 @@
 #include "eager/placed_trace.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/format.h"
@@ -18,27 +17,18 @@ TracedGraph DrawsOfRows::trace(int64_t rows, bool again, const TraceRows& trace)
   PlacedTrace out = trace(rows, again, known_);
   const auto is_number = [](const DrawnArray& draw) { return draw.shape.empty(); };
   if (std::ranges::all_of(out.draws, is_number) || are_known(out, rows)) return std::move(out.program);
-  std::optional<PlacedTrace> other;
-  // A layer may want an even number of rows.
-  for (const int64_t others : {rows + 1, rows * 2}) {
-    try {
-      other = trace(others, true, {});
-    } catch (const std::exception&) {
-      continue;
-    }
-    known_ = rows_of_draws(out.draws, rows, other->draws, others);
-    break;
-  }
+  auto other = traced_for_other_rows(rows, [&](int64_t others) { return trace(others, true, {}); });
   if (!other)
     throw ValueError("random.rows",
                      cat("numbers are drawn in a step on a part of a batch, of ", counted(rows, "row"),
                          ", that takes no other number of rows: which of them belong to rows is not known"),
                      "let it take any number of rows, or train on one device");
+  known_ = rows_of_draws(out.draws, rows, other->second.draws, other->first);
   if (known_ != out.taken) {
-    other = std::move(out);
+    other->second = std::move(out);
     out = trace(rows, true, known_);
   }
-  out.program.structures.add(other->program.structures);
+  out.program.structures.add(other->second.program.structures);
   return std::move(out.program);
 }
 

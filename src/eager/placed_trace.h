@@ -1,12 +1,29 @@
 // Traces of a function of a part of a batch, whose draws are told apart: those of rows, and wholes.
 #pragma once
 
+#include <exception>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "eager/traced_graph.h"
 #include "ops/rows_place.h"
 
 namespace espalier {
+
+// What `trace` gives for another number of rows, and for which; nothing where it takes no other.
+template <class Trace>
+auto traced_for_other_rows(int64_t rows, const Trace& trace)
+    -> std::optional<std::pair<int64_t, decltype(trace(rows))>> {
+  // A layer may want an even number of rows.
+  for (const int64_t other : {rows + 1, rows * 2}) {
+    try {
+      return std::pair(other, trace(other));
+    } catch (const std::exception&) {
+    }
+  }
+  return std::nullopt;
+}
 
 // What a RowsPlaceScope has seen while `program` was traced in it.
 struct PlacedTrace {

@@ -104,22 +104,18 @@ class RunFunctions::Placed {
     const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
     const std::optional<int64_t> rows = rows_of(types);
     if (!rows || (!padded_ && std::ranges::all_of(program.updated, counts_draws))) return;
-    for (const int64_t other : {*rows + 1, *rows * 2}) {
-      std::optional<TracedGraph> traced;
-      try {
-        traced = trace_placed(with_rows(types, other), true);
-      } catch (const std::exception&) {
-        continue;  // other rows are none of this function
-      }
-      if (padded_) rows_of_results = elements_of_rows(*program.graph, *traced->graph, program.results, *rows);
-      require_updates_of_any_rows(*program.graph, *traced->graph);
-      return;
-    }
-    if (padded_)
+    const auto traced = traced_for_other_rows(
+        *rows, [&](int64_t other) { return trace_placed(with_rows(types, other), true); });
+    if (traced) {
+      const Graph& of_others = *traced->second.graph;
+      if (padded_) rows_of_results = elements_of_rows(*program.graph, of_others, program.results, *rows);
+      require_updates_of_any_rows(*program.graph, of_others);
+    } else if (padded_) {
       throw ValueError("strategy.rows",
                        cat("\"", options_.name, "\" takes no other number of rows than ", *rows,
                            ": which of its results have rows is not known, and some repeat another one"),
                        "batches that go round");
+    }
   }
 
   static std::vector<int64_t> elements_of_rows(const Graph& graph, const Graph& of_others, size_t results,

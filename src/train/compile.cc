@@ -180,19 +180,12 @@ void Model::Training::require_equal_updates_of_parts(const TracedGraph& forward,
   const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
   if (std::ranges::all_of(forward.updated, counts_draws)) return;
   const int64_t rows = types[types.size() - 2].shape[0];  // their weights stand before their place
-  // A layer may want an even number of rows.
-  for (const int64_t other : {rows + 1, rows * 2}) {
+  const auto other = traced_for_other_rows(rows, [&](int64_t others) {
     std::vector<TensorType> of_other(types.begin(), types.end());
-    for (TensorType& type : std::span(of_other).first(types.size() - 1)) type.shape[0] = other;
-    std::optional<TracedGraph> traced;
-    try {
-      traced = trace_forward(name, of_other, true, trains);
-    } catch (const std::exception&) {
-      continue;  // other rows are none of this model
-    }
-    require_updates_of_any_rows(*forward.graph, *traced->graph);
-    return;
-  }
+    for (TensorType& type : std::span(of_other).first(types.size() - 1)) type.shape[0] = others;
+    return trace_forward(name, of_other, true, trains);
+  });
+  if (other) require_updates_of_any_rows(*forward.graph, *other->second.graph);
 }
 
 void Model::Training::require_trainable(const TracedGraph& program) const {
