@@ -13,6 +13,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/hash_list.h"
 #include "base/remove_tree.h"
 #include "base/write_place.h"
 #include "espalier/error.h"
@@ -20,18 +21,13 @@
 namespace espalier {
 namespace {
 
-constexpr const char* kDigits = "0123456789abcdef";
-
 std::string held_folder_name(const std::string& begin) {
-  std::string out = begin;
-  const uint64_t bits = posix_env().entropy();
-  for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[bits >> shift & 15];
-  return out;
+  return begin + hash_list_text({posix_env().entropy()});
 }
 
 bool is_held_folder_name(std::string_view name, std::string_view begin) {
-  return name.size() == begin.size() + 16 && name.starts_with(begin) &&
-         name.substr(begin.size()).find_first_not_of(kDigits) == name.npos;
+  return name.size() == begin.size() + kHashDigits && name.starts_with(begin) &&
+         name.substr(begin.size()).find_first_not_of("0123456789abcdef") == name.npos;
 }
 
 Descriptor open_held(int above, const std::string& name) {

@@ -2,15 +2,11 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/hash_list.h"
 
 namespace espalier {
 
-std::string random_name() {
-  std::string out;
-  const uint64_t bits = posix_env().entropy();
-  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[bits >> shift & 15];
-  return out;
-}
+std::string random_name() { return hash_list_text({posix_env().entropy()}); }
 
 std::string start_name(const std::string& job, int restart) {
   return restart > 0 ? cat(job, "-", restart) : job;
