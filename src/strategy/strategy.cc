@@ -263,13 +263,13 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
   const std::optional<Tensors> element = iterator_.next();
   if (same_) same_->require(element ? std::span<const Tensor>(*element) : std::span<const Tensor>());
   if (!element) return std::nullopt;
+  const DataShares shares = replicas_->shares_of_parts();
   for (const Tensor& rows : *element) {
     if (rows.rank() == 0)
       throw ShapeError("strategy.batch", cat("an element to be shared out has rows, got ", rows.type()),
                        "a dataset's elements are batches: .batch(32)");
     PerReplica& parts = out.emplace_back();
     const int64_t count = rows.size(0);
-    const DataShares shares = replicas_->shares_of_parts();
     for (int i = 0; i < replicas_->parts().count; ++i) {
       const auto [first, last] = shares.rows_of(count, replicas_->parts().first + i);
       if (i == 0) parts.first_row = first;
