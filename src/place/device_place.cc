@@ -173,6 +173,15 @@ RemoteArrayPtr array_on(const Tensor& tensor, Device& device) {
   return lies_on(tensor, device) ? tensor.node()->remote() : device.upload(tensor.node()->literal());
 }
 
+RemoteArrayPtr array_of_each(std::span<const Tensor> tensors, Device& device) {
+  std::vector<Literal> values;
+  for (const Tensor& tensor : tensors) {
+    tensor.bytes();  // refuses what a function traces
+    values.push_back(tensor.node()->dense());
+  }
+  return device.upload_each(values);
+}
+
 std::shared_ptr<Program> DevicePlace::make(std::span<const PlacedGraph> graphs) const {
   require_equal_arguments(graphs, device->world());
   if (key.replicas) require_equal_updates(*graphs[0].graph);

@@ -31,5 +31,7 @@ class DevicePlace final : public Place {
 bool lies_on(const Tensor& tensor, const Device& device);
 // The tensor on the device: the same, where it lies there.
 RemoteArrayPtr array_on(const Tensor& tensor, Device& device);
+// An array of which each of its replicas has one of the tensors. REQUIRES: there are as many, of one type.
+RemoteArrayPtr array_of_each(std::span<const Tensor> tensors, Device& device);
 
 }  // namespace espalier

@@ -85,6 +85,11 @@ std::shared_ptr<const Graph> sum_of_two(const Graph& graph, const Node& node) {
   return builder.finish();
 }
 
+// On its device; they are one rank here.
+int replicas_of(const RunContext& context) {
+  return context.device ? static_cast<int>(context.device->replicas()) : 1;
+}
+
 bool nobody_else_holds(const Tensor& tensor) {
   return tensor.node().use_count() == 1 && tensor.node()->owns_array();
 }
@@ -182,30 +187,49 @@ class PartsPlace::PartsProgram final : public Program {
       of_part_.push_back(static_cast<size_t>(known - sizes_.begin()));
       if (known == sizes_.end()) sizes_.emplace_back(part, *place.one_);
     }
+    const ShardRange owned = place.owned(place.key.rank);
+    for (size_t part = 0; part < static_cast<size_t>(owned.count()); ++part) {
+      const auto takes_it = [&](const Group& group) {
+        return group.size == of_part_[part] && group.parts.size() < place.at_once();
+      };
+      auto group = std::ranges::find_if(groups_, takes_it);
+      if (group == groups_.end()) group = groups_.insert(group, {of_part_[part], {}});
+      seats_.push_back({static_cast<size_t>(group - groups_.begin()), group->parts.size()});
+      group->parts.push_back(part);
+    }
+    const auto number = [&](size_t part) {
+      return Tensor::scalar(static_cast<uint32_t>(owned.first) + static_cast<uint32_t>(part));
+    };
+    for (const Group& group : groups_) numbers_.push_back(of_each(group, number));
   }
 
   void call(std::span<const Tensor* const> inputs, std::span<const char> donated, std::span<Tensor> outputs,
             const RunContext& context) const override {
     const ShardRange owned = place_.owned(place_.key.rank);
-    Run run{context, std::vector<Values>(sizes_.size()),
-            std::vector<Values>(static_cast<size_t>(owned.count()))};
+    Run run{context, std::vector<Values>(sizes_.size()), std::vector<Values>(groups_.size()),
+            std::vector<std::vector<Tensor>>(seats_.size())};
     std::vector<ValueId> given;  // of the first size
+    std::vector<size_t> firsts;  // of the inputs of each part
     // Programs may name their variables in other orders.
     for (size_t part = 0, first = 0; part < of_part_.size(); ++part) {
       const size_t size = of_part_[part];
       const std::vector<GraphInput>& takes = sizes_[size].graph->inputs();
       const bool begins = run.shared[size].empty();
+      firsts.push_back(first);
       for (size_t i = 0; i + 1 < takes.size(); ++i, ++first) {
-        if (sizes_[size].of_parts[i]) {
-          if (part < run.own.size()) run.own[part][takes[i].value] = *inputs[first];
-        } else if (begins) {
-          run.shared[size][takes[i].value] = *inputs[first];
-          if (donated[first] && size == 0) given.push_back(takes[i].value);
-        }
+        if (!begins || sizes_[size].of_parts[i]) continue;
+        run.shared[size][takes[i].value] = *inputs[first];
+        if (donated[first] && size == 0) given.push_back(takes[i].value);
       }
-      if (part < run.own.size())
-        run.own[part][takes.back().value] =
-            Tensor::scalar(static_cast<uint32_t>(owned.first) + static_cast<uint32_t>(part));
+    }
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const PartsStages& of = sizes_[groups_[i].size];
+      const std::vector<GraphInput>& takes = of.graph->inputs();
+      for (size_t k = 0; k + 1 < takes.size(); ++k)
+        if (of.of_parts[k])
+          run.own[i][takes[k].value] =
+              of_each(groups_[i], [&](size_t part) { return *inputs[firsts[part] + k]; });
+      run.own[i][takes.back().value] = numbers_[i];
     }
     for (size_t i = 0; i < sizes_[0].steps.size(); ++i) {
       for (size_t size = 0; size < sizes_.size(); ++size)
@@ -216,24 +240,21 @@ class PartsPlace::PartsProgram final : public Program {
           for (size_t k = 0; k < sums.size(); ++k) run.shared[size][sizes_[size].steps[i].takes[k]] = sums[k];
         continue;
       }
-      for (size_t part = 0; part < run.own.size(); ++part)
-        for (const Stage& stage : sizes_[of_part_[part]].steps[i].own)
-          run.stage(stage, &run.own[part], run.shared[of_part_[part]]);
+      for (size_t k = 0; k < groups_.size(); ++k)
+        for (const Stage& stage : sizes_[groups_[k].size].steps[i].own)
+          run.stage(stage, &run.own[k], run.shared[groups_[k].size]);
       // All others have come that may fail: from here on old values go, once others have read them.
       for (size_t size = sizes_.size(); size-- > 0;)
         for (const Stage& stage : sizes_[size].steps[i].last)
           run.stage(stage, nullptr, run.shared[size], size == 0 ? given : std::vector<ValueId>());
     }
     for (size_t part = 0, i = 0; part < of_part_.size(); ++part) {
-      const size_t size = of_part_[part];
-      for (const GraphOutput& output : sizes_[size].graph->outputs()) {
+      const Values& shared = run.shared[of_part_[part]];
+      for (const GraphOutput& output : sizes_[of_part_[part]].graph->outputs()) {
         Tensor& out = outputs[i++];
         // New values are the same in all parts.
         if (output.kind == OutputKind::kUpdate && part > 0) continue;
-        if (const auto shared = run.shared[size].find(output.value); shared != run.shared[size].end())
-          out = shared->second;
-        else if (part < run.own.size())
-          out = run.own[part].at(output.value);
+        if (part < seats_.size() || shared.contains(output.value)) out = value_of(run, output.value, part);
       }
     }
   }
@@ -242,6 +263,14 @@ class PartsPlace::PartsProgram final : public Program {
   using Values = PartsStages::Values;
   using Stage = PartsStages::Stage;
   using Step = PartsStages::Step;
+  // Parts of one size, which run at once.
+  struct Group {
+    size_t size;
+    std::vector<size_t> parts;
+  };
+  struct Seat {
+    size_t group, place;
+  };
 
   static std::vector<Tensor> run_compiled(const PartsStages::Compiled& of, const std::vector<Tensor>& inputs,
                                           std::span<const char> donated, size_t results,
@@ -257,23 +286,24 @@ class PartsPlace::PartsProgram final : public Program {
 
   struct Run {
     const RunContext& context;
-    std::vector<Values> shared;  // of each size
-    std::vector<Values> own;     // of each part
+    std::vector<Values> shared;              // of each size
+    std::vector<Values> own;                 // of each group
+    std::vector<std::vector<Tensor>> gives;  // of each part, to the next collective
 
-    static const Tensor& value(ValueId id, const Values* part, const Values& shared) {
-      if (part)
-        if (const auto it = part->find(id); it != part->end()) return it->second;
+    static const Tensor& value(ValueId id, const Values* own, const Values& shared) {
+      if (own)
+        if (const auto it = own->find(id); it != own->end()) return it->second;
       return shared.at(id);
     }
-    void stage(const Stage& stage, Values* part, Values& shared, const std::vector<ValueId>& given = {}) {
+    void stage(const Stage& stage, Values* own, Values& shared, const std::vector<ValueId>& given = {}) {
       std::vector<Tensor> inputs;
       std::vector<char> donated(stage.inputs.size(), false);
-      for (const ValueId input : stage.inputs) inputs.push_back(value(input, part, shared));
+      for (const ValueId input : stage.inputs) inputs.push_back(value(input, own, shared));
       for (const Alias& pair : stage.program.pairs)
         donated[pair.input] = std::ranges::count(given, stage.inputs[pair.input]) > 0;
       std::vector<Tensor> results =
           run_compiled(stage.program, inputs, donated, stage.outputs.size(), context);
-      Values& to = part ? *part : shared;
+      Values& to = own ? *own : shared;
       for (size_t i = 0; i < results.size(); ++i) to[stage.outputs[i]] = std::move(results[i]);
     }
   };
@@ -287,6 +317,37 @@ class PartsPlace::PartsProgram final : public Program {
     return run_compiled(step.sum, a, donated, b.size(), context);
   }
 
+  // What the parts of a group have of a value, as the place takes it.
+  template <class F>
+  Tensor of_each(const Group& group, F&& of_part) const {
+    if (place_.at_once() == 1) return of_part(group.parts[0]);
+    std::vector<Tensor> values;
+    for (const size_t part : group.parts) values.push_back(of_part(part));
+    // Where there are fewer parts the last one runs again.
+    while (values.size() < place_.at_once()) values.push_back(of_part(group.parts.back()));
+    return make_remote(array_of_each(values, *place_.device));
+  }
+  // What a part has of a value.
+  Tensor value_of(const Run& run, ValueId id, size_t part) const {
+    if (part < seats_.size()) {
+      const auto& [group, place] = seats_[part];
+      if (const auto it = run.own[group].find(id); it != run.own[group].end())
+        return place_.one_->value_of(it->second, place);
+    }
+    return run.shared[of_part_[part]].at(id);
+  }
+
+  // The stages of a group up to a collective.
+  void run_group(Run& run, size_t number, size_t group) const {
+    const auto& [size, parts] = groups_[group];
+    const Step& step = sizes_[size].steps[number];
+    for (const Stage& stage : step.own) run.stage(stage, &run.own[group], run.shared[size]);
+    for (const size_t part : parts)
+      for (const ValueId value : step.gives) run.gives[part].push_back(value_of(run, value, part));
+    std::erase_if(run.own[group],
+                  [&](const auto& each) { return sizes_[size].last_use[each.first] <= number; });
+  }
+
   // The stages of each part up to a collective, and what all give together. A part's values go as soon as
   // nobody needs them.
   std::vector<Tensor> meet(Run& run, size_t number, const ShardRange& owned) const {
@@ -294,14 +355,8 @@ class PartsPlace::PartsProgram final : public Program {
     const auto part = [&](const ShardRange& range) -> std::optional<std::vector<Tensor>> {
       if (range.count() > 1) return std::nullopt;
       const auto i = static_cast<size_t>(range.first - owned.first);
-      const PartsStages& of = sizes_[of_part_[i]];
-      const Step& step = of.steps[number];
-      Values& own = run.own[i];
-      for (const Stage& stage : step.own) run.stage(stage, &own, run.shared[of_part_[i]]);
-      std::vector<Tensor> out;
-      for (const ValueId value : step.gives) out.push_back(Run::value(value, &own, run.shared[of_part_[i]]));
-      std::erase_if(own, [&](const auto& each) { return of.last_use[each.first] <= number; });
-      return out;
+      if (run.gives[i].empty()) run_group(run, number, seats_[i].group);
+      return std::exchange(run.gives[i], {});
     };
     const auto add = [&](std::vector<Tensor> a, std::vector<Tensor> b) {
       return both(first, std::move(a), std::move(b), run.context);
@@ -334,11 +389,14 @@ class PartsPlace::PartsProgram final : public Program {
   const PartsPlace& place_;
   std::vector<PartsStages> sizes_;  // of each number of rows
   std::vector<size_t> of_part_;     // which of them a part has
+  std::vector<Group> groups_;       // of this rank's parts
+  std::vector<Seat> seats_;         // of each of them
+  std::vector<Tensor> numbers_;     // of each group
 };
 
 PartsPlace::PartsPlace(int parts, const RunContext& context)
-    : Place({new_place_number(), context.rank, context.world, true,
-             context.device ? matmul_precision() : MatmulPrecision::kHighest},
+    : Place({new_place_number(), context.rank / replicas_of(context), context.world / replicas_of(context),
+             true, context.device ? matmul_precision() : MatmulPrecision::kHighest},
             context.device),
       parts_(parts),
       one_(context) {}

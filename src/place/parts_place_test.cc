@@ -115,26 +115,78 @@ TEST(LogicalShardsOfAFunction, ARankWithoutOneHasTheNewValuesOfAll) {
   for (const Bits& each : bits_of_ranks(3, 2)) EXPECT_EQ(each.w, one.w);
 }
 
+// Stages of each part run once for all that devices run together.
 TEST(LogicalShardsOfAFunction, WhatDependsOnNoRowsRunsOnce) {
-  std::map<std::string, int> runs;
-  FakeDeviceOptions options;
-  options.running = [&](const Graph& graph) { ++runs[graph.name()]; };
-  const FakeDevicePtr device = FakeDevice::create(std::move(options));
-  const RunContext context({.threads = 1, .device = device.get()});
-  const PartsPlace place(kParts, context);
-  const RunScope scope(context);
-  Variable w(full({40}, 0.7), {.name = "w"});
-  const TracedFunction f = normalizing(w);
-  OfReplicas arguments;
-  for (const Tensor& part : drawn_parts(kParts)) arguments.push_back({part});
-  f.call_each(arguments, place, context);
-  // Once: what each step shares of weights and sums, and the new weight; for each part: up to the first sums,
-  // up to the second ones, and the results.
-  std::multiset<int> of_stages;
-  for (const auto& [name, count] : runs)
-    if (name.starts_with("normalizing/")) of_stages.insert(count);
-  EXPECT_EQ(of_stages, (std::multiset<int>{1, 1, 1, 1, kParts, kParts, kParts}));
-  EXPECT_EQ(runs["both"], 2 * (kParts - 1));
+  for (const int devices : {1, 2, 3}) {
+    SCOPED_TRACE(devices);
+    std::map<std::string, int> runs;
+    FakeDeviceOptions options{.replicas = static_cast<size_t>(devices)};
+    options.running = [&](const Graph& graph) { ++runs[graph.name()]; };
+    const FakeDevicePtr device = FakeDevice::create(std::move(options));
+    const RunContext context({.threads = 1, .device = device.get(), .world = devices});
+    const PartsPlace place(kParts, context);
+    const RunScope scope(context);
+    Variable w(full({40}, 0.7), {.name = "w"});
+    const TracedFunction f = normalizing(w);
+    OfReplicas arguments;
+    for (const Tensor& part : drawn_parts(kParts)) arguments.push_back({part});
+    f.call_each(arguments, place, context);
+    // Once: what each step shares of weights and sums, and the new weight; for each part: up to the first
+    // sums, up to the second ones, and the results.
+    std::multiset<int> of_stages;
+    for (const auto& [name, count] : runs)
+      if (name.starts_with("normalizing/")) of_stages.insert(count);
+    const int each = (kParts + devices - 1) / devices;
+    EXPECT_EQ(of_stages, (std::multiset<int>{1, 1, 1, 1, each, each, each}));
+    EXPECT_EQ(runs["both"], 2 * (kParts - 1));
+  }
+}
+
+// Of two sizes, neither of which goes round, and of none. Sums of whole numbers have no rounding.
+TEST(LogicalShardsOfAFunction, HaveTheirOwnRowsOnDevicesThatRunSeveral) {
+  const std::vector<int64_t> sizes{2, 3, 2, 0, 3, 2, 3};
+  const auto number = [](size_t part, int64_t row, int64_t turn) {
+    return static_cast<float>(static_cast<int64_t>(part) * 10 + row * 3 - turn * 7);
+  };
+  for (const int devices : {1, 2, 3, 8}) {
+    SCOPED_TRACE(devices);
+    const FakeDevicePtr device = FakeDevice::create({.replicas = static_cast<size_t>(devices)});
+    const RunContext context({.threads = 1, .device = device.get(), .world = devices});
+    const PartsPlace place(static_cast<int>(sizes.size()), context);
+    const RunScope scope(context);
+    Variable w(full({}, 1), {.name = "w"});
+    const TracedFunction f(
+        [&](std::span<const Tensor> in) {
+          const Tensor sum = all_reduce({reduce_sum(in[0] + w.read(), {0})})[0];
+          const Tensor squares = all_reduce({reduce_sum(in[0] * in[0] + sum, {0})})[0];
+          w.assign(w.read() + sum);
+          return std::vector<Tensor>{in[0] + convert(replica_id(), DType::kF32) * 1000, squares};
+        },
+        {});
+    float w_before = 1;
+    for (int64_t turn = 0; turn < 2; ++turn) {
+      OfReplicas arguments;
+      float sum = 0, squares = 0;
+      for (size_t part = 0; part < sizes.size(); ++part) {
+        std::vector<float> rows;
+        for (int64_t row = 0; row < sizes[part]; ++row) rows.push_back(number(part, row, turn));
+        for (const float row : rows) sum += row + w_before;
+        arguments.push_back({Tensor::of(rows, {sizes[part]})});
+      }
+      for (size_t part = 0; part < sizes.size(); ++part)
+        for (int64_t row = 0; row < sizes[part]; ++row)
+          squares += number(part, row, turn) * number(part, row, turn) + sum;
+      const OfReplicas found = f.call_each(arguments, place, context);
+      for (size_t part = 0; part < sizes.size(); ++part) {
+        std::vector<float> wanted = arguments[part][0].to_vector<float>();
+        for (float& row : wanted) row += static_cast<float>(part) * 1000;
+        EXPECT_EQ(found[part][0].to_vector<float>(), wanted) << part;
+        EXPECT_EQ(found[part][1].item<float>(), squares) << part;
+      }
+      EXPECT_EQ(w.read().item<float>(), w_before + sum);
+      w_before += sum;
+    }
+  }
 }
 
 TEST(LogicalShardsOfAFunction, RefuseOtherMeetings) {

@@ -44,7 +44,8 @@ OnProcess gathering(int64_t) {
 }
 
 class Gathered : public OnEachWay {};
-ESPALIER_ON_WAYS(Gathered, {{"shards4", "refused: LogicalShards.DoNotGather"}});
+ESPALIER_ON_WAYS(Gathered, {{"shards4", "refused: LogicalShards.DoNotGather"},
+                            {"shards4devices2", "refused: LogicalShards.DoNotGather"}});
 
 TEST_P(Gathered, AllHaveWhatEachHas) {
   const OnWay gather(*way, gathering);
@@ -101,7 +102,8 @@ class Broadcast : public OnEachWay {
     };
   }
 };
-ESPALIER_ON_WAYS(Broadcast, {{"shards4", "refused: LogicalShards.DoNotGather"}});
+ESPALIER_ON_WAYS(Broadcast, {{"shards4", "refused: LogicalShards.DoNotGather"},
+                             {"shards4devices2", "refused: LogicalShards.DoNotGather"}});
 
 TEST_P(Broadcast, AllHaveWhatTheRootHas) {
   for (size_t root = 0; root < replicas; ++root) {
@@ -127,7 +129,8 @@ TEST_P(Broadcast, ARootThatIsNotThereIsRefused) {
 }
 
 class Together : public OnEachWay {};
-ESPALIER_ON_WAYS(Together, {{"shards4", "refused: LogicalShards.DoNotGather"}});
+ESPALIER_ON_WAYS(Together, {{"shards4", "refused: LogicalShards.DoNotGather"},
+                            {"shards4devices2", "refused: LogicalShards.DoNotGather"}});
 
 // Some begin before others have ended, and some are done as they begin.
 TEST_P(Together, EachHasWhatIsItsOwn) {
@@ -269,7 +272,8 @@ class UnequalParts : public OnEachWay {
 };
 ESPALIER_ON_WAYS(UnequalParts, {{"host", "one replica"},
                                 {"device", "one replica"},
-                                {"shards4", "refused: LogicalShards.DoNotGather"}});
+                                {"shards4", "refused: LogicalShards.DoNotGather"},
+                                {"shards4devices2", "refused: LogicalShards.DoNotGather"}});
 
 TEST_P(UnequalParts, AreNotGathered) {
   const std::string error =

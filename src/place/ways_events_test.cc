@@ -77,7 +77,14 @@ TEST_P(Events, TransfersHaveTheirBytes) {
       uploads = processes * (call + 1);
       uploaded = call * kRows * kRowBytes + each * kRowBytes;
     }
-    if (staged) {
+    if (on_device && kind.shards) {
+      // Rows of two parts at a time, and once the numbers of those. What each gives to the sum comes to the
+      // host, and goes to both devices.
+      uploads = 2 * call + 1 + 2 + each * call;
+      uploaded = call * kRows * kRowBytes + 2 * kRowBytes + each * 4 + call * each * 2 * kRowBytes;
+      downloads = 2 * call * each;
+      downloaded = call * (kRows + each) * kRowBytes;
+    } else if (staged) {
       // The sum of a rank's rows comes to the host, and that of all goes back.
       uploads += call * processes;
       uploaded += call * processes * kRowBytes;
@@ -151,7 +158,8 @@ ESPALIER_ON_WAYS(Reads, {{"host", "a result lies here"},
                          {"devices2", "results of replicas are downloaded by the call"},
                          {"interpreter2", "a result lies here"},
                          {"interpreter3", "a result lies here"},
-                         {"shards4", "a result lies here"}});
+                         {"shards4", "a result lies here"},
+                         {"shards4devices2", "results of parts are downloaded by the call"}});
 
 TEST_P(Reads, AreDownloadsOfTheContextThatReads) {
   const OnWay add(*way, adding_sums);

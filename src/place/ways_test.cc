@@ -353,6 +353,7 @@ ESPALIER_ON_WAYS(RefusedParts, {{"host", "it has all rows"},
                                 {"pools2", "a program a part: UnevenParts"},
                                 {"pools3", "a program a part: UnevenParts"},
                                 {"shards4", "a program a part: UnevenParts"},
+                                {"shards4devices2", "parts of one size run together: UnevenParts"},
                                 {"staged2", "a program a process: UnevenParts"}});
 
 TEST_P(RefusedParts, WhereOneProgramIsRunChangeNothing) {

@@ -69,6 +69,7 @@ inline const std::vector<WayKind> kWays{
     {"devices2", 2, 1},  // one Device of two replicas
     {"staged2", 2, 2, 2},
     {.name = "shards4", .replicas = 4, .shards = true},
+    {.name = "shards4devices2", .replicas = 4, .devices = 1, .shards = true},  // one Device of two
     {.name = "interpreter2", .replicas = 2, .interpreted = true},
     {.name = "interpreter3", .replicas = 3, .interpreted = true},
 };
@@ -118,7 +119,7 @@ class Way {
       options.compiling = [this, i](const Graph& graph) {
         if (compiling) compiling(i, graph);
       };
-      options.replicas = kind.processes == 1 ? kind.replicas : 1;
+      options.replicas = kind.shards ? 2 : kind.processes == 1 ? kind.replicas : 1;
       devices.push_back(FakeDevice::create(std::move(options)));
     }
   }
@@ -228,7 +229,10 @@ class WayOfShards final : public Way {
  public:
   WayOfShards(const WayKind& kind, RunEvents* events)
       : Way(kind),
-        context_({.threads = 1, .events = events}),
+        context_({.threads = 1,
+                  .device = devices.empty() ? nullptr : devices[0].get(),
+                  .world = devices.empty() ? 1 : 2,
+                  .events = events}),
         place_(static_cast<int>(kind.replicas), context_) {}
   OfReplicas call(const std::vector<OnProcess>& processes, const OfReplicas& arguments) override {
     return processes.at(0).function.call_each(arguments, place_, context_);

@@ -60,6 +60,13 @@ TEST(LoopShards, HavePartsOfOtherSizes) {
   expect_equal_bits_by_shards([](const Strategy& strategy) { return trained_on_shards(strategy, 44, 20); });
 }
 
+TEST(LoopShards, NightlyGiveOneSetOfBitsOnDevicesOfAPlugin) {
+  ESPALIER_NEEDS_PLUGIN();
+  ASSERT_TRUE(pjrt::tests_have_cpu_devices(8));
+  expect_equal_bits_by_shards_on_plugin(
+      [](const Strategy& strategy) { return trained_on_shards(strategy, 44, 20); });
+}
+
 // As fit, under the same number of shards.
 TEST(LoopShards, AreTheDefaultOfModels) {
   const auto fitted = [](const Strategy& strategy, int shards) {
@@ -98,35 +105,43 @@ TEST(LoopShards, AreTheReplicasOfALoop) {
       {.logical_shards = 8});
 }
 
+struct Numbers final : DataSource {
+  explicit Numbers(DataShard shard) : shard(shard), next_number(shard.index) {}
+  std::optional<Tensors> next() override {
+    if (next_number >= 30) return std::nullopt;
+    const auto number = static_cast<float>(std::exchange(next_number, next_number + shard.count));
+    return Tensors{Tensor::of<float>({number, number * number})};
+  }
+  DataShard shard;
+  int64_t next_number;
+};
+
+std::vector<float> sums_of_source(const Strategy& strategy) {
+  const auto scope = strategy.scope();
+  set_seed(3);
+  const auto step = function([](const Tensor& x) {
+    return strategy::all_reduce({reduce_sum(x * random_uniform(x.shape()), {0})})[0];
+  });
+  DistributedDataset data = strategy.distribute(
+      Dataset::from_source([](DataShard shard, uint64_t) { return std::make_unique<Numbers>(shard); },
+                           {.shards = 8})
+          .batch(12));
+  std::vector<float> out;
+  while (const auto part = data.next())
+    for (const float value : numbers(strategy.run(step, *part)[0].values[0])) out.push_back(value);
+  return out;
+}
+
 // Each shard of the data is a logical shard.
 TEST(LoopShards, TakeTheShardsOfTheirSource) {
-  struct Numbers final : DataSource {
-    explicit Numbers(DataShard shard) : shard(shard), next_number(shard.index) {}
-    std::optional<Tensors> next() override {
-      if (next_number >= 30) return std::nullopt;
-      const auto number = static_cast<float>(std::exchange(next_number, next_number + shard.count));
-      return Tensors{Tensor::of<float>({number, number * number})};
-    }
-    DataShard shard;
-    int64_t next_number;
-  };
-  const auto sums = [](const Strategy& strategy) {
-    const auto scope = strategy.scope();
-    set_seed(3);
-    const auto step = function([](const Tensor& x) {
-      return strategy::all_reduce({reduce_sum(x * random_uniform(x.shape()), {0})})[0];
-    });
-    DistributedDataset data = strategy.distribute(
-        Dataset::from_source([](DataShard shard, uint64_t) { return std::make_unique<Numbers>(shard); },
-                             {.shards = 8})
-            .batch(12));
-    std::vector<float> out;
-    while (const auto part = data.next())
-      for (const float value : numbers(strategy.run(step, *part)[0].values[0])) out.push_back(value);
-    return out;
-  };
-  expect_equal_bits_by_shards(sums);
-  EXPECT_EQ(rule_of([&] { sums(strategy::OneDevice({.logical_shards = 4})); }), "strategy.shards");
+  expect_equal_bits_by_shards(sums_of_source);
+  EXPECT_EQ(rule_of([] { sums_of_source(strategy::OneDevice({.logical_shards = 4})); }), "strategy.shards");
+}
+
+TEST(LoopShards, SlowTakeTheShardsOfTheirSourceOnDevicesOfAPlugin) {
+  ESPALIER_NEEDS_PLUGIN();
+  ASSERT_TRUE(pjrt::tests_have_cpu_devices(8));
+  expect_equal_bits_by_shards_on_plugin(sums_of_source);
 }
 
 TEST(LoopShards, OfAWrongNumberAreRefused) {

@@ -30,6 +30,15 @@ inline void expect_equal_bits_by_shards(const Loop& loop) {
   }
 }
 
+// The same of devices of a plugin, which round otherwise than this CPU.
+inline void expect_equal_bits_by_shards_on_plugin(const Loop& loop) {
+  const DeviceScope device(pjrt::test_plugin());
+  const std::vector<float> wanted = loop(strategy::OneDevice({.logical_shards = 8}));
+  ASSERT_FALSE(wanted.empty());
+  for (const int count : {1, 2, 3})
+    EXPECT_EQ(loop(strategy::Mirrored({.devices = count, .logical_shards = 8})), wanted) << count;
+}
+
 // What `loop` gives on one device, on pools, workers and, of parts that go round, devices of a plugin, each
 // within `bound` of the largest value of one device's. 0: the same numbers.
 inline void expect_as_on_one_device(const Loop& loop, double bound = 0, bool on_plugin = true) {

@@ -97,7 +97,7 @@ void Replicas::cut_in_shards() {
   if (pools_) all_cores_ = std::make_unique<RunContext>(RunContextOptions{.shares = &RunContext::current()});
   const RunContext& context = pools_ ? *all_cores_ : *contexts_[0];
   parts_place_ = std::make_unique<PartsPlace>(logical_shards_, context);
-  const ShardRange owned = parts_place_->owned(context.rank);
+  const ShardRange owned = parts_place_->owned(parts_place_->key.rank);
   parts_ = mesh_;
   parts_.world = logical_shards_;
   parts_.first = owned.first;
@@ -107,12 +107,7 @@ void Replicas::cut_in_shards() {
 }
 
 void Replicas::require_loops() const {
-  if (logical_shards_ == 0) return;
-  if (several_ && mesh_.many())
-    throw UnsupportedError("strategy.logical_shards",
-                           "a loop of one's own runs logical shards on one device, and here are several",
-                           "a worker for each device, or leave out logical_shards");
-  if (logical_shards_ < mesh_.workers)
+  if (logical_shards_ > 0 && logical_shards_ < mesh_.workers)
     throw ValueError("strategy.logical_shards",
                      cat("in a loop of one's own each worker has a logical shard, and there are ",
                          logical_shards_, " of them for ", mesh_.workers, " workers"),
@@ -211,7 +206,9 @@ std::vector<std::vector<Tensor>> Replicas::run_placed(const TracedFunction& func
   std::vector<std::vector<Tensor>> with_place;
   const std::vector<int64_t> counts = row_counts(arguments, rows);
   const int64_t most = counts.empty() ? 0 : std::ranges::max(counts);
-  const bool padded = several_ && most > 0 && mesh_.workers == 1 && std::ranges::min(counts) < most;
+  const bool shards = parts_place_ != nullptr;
+  const bool padded =
+      several_ && !shards && most > 0 && mesh_.workers == 1 && std::ranges::min(counts) < most;
   if (functions_) placed = functions_->of(function, rows.of_batch, padded);
   if (placed) {
     with_place.assign(arguments.begin(), arguments.end());
@@ -223,7 +220,6 @@ std::vector<std::vector<Tensor>> Replicas::run_placed(const TracedFunction& func
     }
     arguments = with_place;
   }
-  const bool shards = parts_place_ != nullptr;
   const RunContext& tracing = shards && pools_ ? *all_cores_ : this->tracing();
   std::vector<std::vector<Tensor>> out = run_on_each(placed ? placed->function : function, arguments,
                                                      shards ? *parts_place_ : place(), tracing, before);

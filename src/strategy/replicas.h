@@ -60,8 +60,7 @@ class Replicas {
   const Mesh& mesh() const { return mesh_; }
   // Of a loop of one's own: logical shards, if there are some, in the place of replicas.
   const Mesh& parts() const { return logical_shards_ > 0 ? parts_ : mesh_; }
-  // Raises ValueError[strategy.logical_shards] for fewer of them than workers, UnsupportedError for those of
-  // several devices.
+  // Raises ValueError[strategy.logical_shards] for fewer of them than workers.
   void require_loops() const;
   DataShares shares_of_parts() const { return {parts(), hosts_}; }
   int logical_shards() const { return logical_shards_; }

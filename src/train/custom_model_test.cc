@@ -57,6 +57,14 @@ std::vector<float> fitted(M& model, const FitOptions& options) {
 const FitOptions kOptions{.epochs = 3, .batch_size = 14, .class_weight = {{1, 2.0}}};
 
 // Weights, losses and metrics: in one place, and in all.
+std::vector<float> fitted_by_hand(const Strategy& strategy) {
+  const auto scope = strategy.scope();
+  set_seed(5);
+  ByHand model;
+  model.compile();
+  return fitted(model, kOptions);
+}
+
 TEST(CustomModels, TheStepOfFitWrittenOutIsThatOfFit) {
   const auto usual = [](const Strategy& strategy) {
     const auto scope = strategy.scope();
@@ -65,18 +73,18 @@ TEST(CustomModels, TheStepOfFitWrittenOutIsThatOfFit) {
     model.compile({.optimizer = SGD{.learning_rate = 0.1, .momentum = 0.9}});
     return fitted(model, kOptions);
   };
-  const auto by_hand = [](const Strategy& strategy) {
-    const auto scope = strategy.scope();
-    set_seed(5);
-    ByHand model;
-    model.compile();
-    return fitted(model, kOptions);
-  };
-  const std::vector<float> wanted = usual(strategy::OneDevice()), found = by_hand(strategy::OneDevice());
+  const std::vector<float> wanted = usual(strategy::OneDevice()),
+                           found = fitted_by_hand(strategy::OneDevice());
   ASSERT_EQ(found.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 2e-6) << i;
-  expect_as_on_one_device(by_hand, 4e-6);
-  expect_equal_bits_by_shards(by_hand);
+  expect_as_on_one_device(fitted_by_hand, 4e-6);
+  expect_equal_bits_by_shards(fitted_by_hand);
+}
+
+TEST(CustomModels, NightlyLogicalShardsHaveOneSetOfBitsOnDevicesOfAPlugin) {
+  ESPALIER_NEEDS_PLUGIN();
+  ASSERT_TRUE(pjrt::tests_have_cpu_devices(8));
+  expect_equal_bits_by_shards_on_plugin(fitted_by_hand);
 }
 
 TEST(CustomModels, AreTrainedEagerlyAndByBatches) {
