@@ -74,9 +74,7 @@ macro(espalier_cli_part name names)
     espalier_cli_library(${name} ${part})
   endif()
 endmacro()
-# Plans know no flags, and what reads files of scores knows no models, so that their fuzzers are built without
-# the verbs.
-espalier_cli_part(espalier_plan "plan_[^/]*")
+# What reads files of scores knows no models, so that its fuzzer is built without the verbs.
 espalier_cli_part(espalier_scores "common|missing_flag|near_files|read_scores|reading_bar|scored_table|table_flags|where")
 
 # The verbs are objects of their own, so that tests of the room cli can call them.
@@ -98,7 +96,7 @@ if(cli_main)
   set_target_properties(espalier_command PROPERTIES OUTPUT_NAME espalier)
   target_compile_options(espalier_command PRIVATE $<$<CONFIG:Release>:-O1>)
   if(TARGET espalier_cli)
-    target_link_libraries(espalier_command PRIVATE espalier_cli espalier_plan espalier_scores)
+    target_link_libraries(espalier_command PRIVATE espalier_cli espalier_scores)
   endif()
 else()
   message(STATUS "espalier: no src/cli/main.cc yet, the command is skipped")

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "cli/interval_flags.h"
-#include "cli/plan.h"
 #include "cli/schema_slices.h"
 #include "cli/scored_table.h"
 #include "cli/slice_flags.h"
 #include "format/expression.h"
 #include "gate/data_faults.h"
 #include "gate/gates.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

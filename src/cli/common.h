@@ -100,10 +100,6 @@ CLI::Option* add_seed(CLI::App& verb, uint64_t& seed);
 // --dtype: f32 or bf16.
 CLI::Option* add_dtype(CLI::App& verb, std::string& dtype,
                        const std::vector<std::string>& words = {"f32", "bf16", "f16"});
-// The policy of a --dtype: float32 or mixed_bfloat16.
-inline DTypePolicy policy_of(const std::string& dtype) {
-  return dtype == "bf16" ? "mixed_bfloat16" : dtype == "f16" ? "mixed_float16" : "float32";
-}
 // --threads.
 void add_threads(CLI::App& verb);
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/sha256.h"
-#include "cli/plan.h"
 #include "espalier/images.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "cli/ledger.h"
-#include "cli/plan.h"
 #include "espalier/model.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

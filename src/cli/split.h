@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/plan.h"
 #include "espalier/csv.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

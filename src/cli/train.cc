@@ -8,7 +8,6 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
-#include "cli/plan_facts.h"
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/strategy_flags.h"
@@ -18,6 +17,7 @@
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "espalier/tables.h"
+#include "plan/facts.h"
 #include "strategy/replicas.h"
 
 namespace espalier::cli {

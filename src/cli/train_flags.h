@@ -8,9 +8,9 @@
 #include "cli/common.h"
 #include "cli/device_flags.h"
 #include "cli/missing_flag.h"
-#include "cli/plan.h"
 #include "cli/show_step.h"
 #include "cli/table_data.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

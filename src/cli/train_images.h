@@ -8,10 +8,10 @@
 
 #include "cli/common.h"
 #include "cli/image_files.h"
-#include "cli/plan.h"
 #include "cli/show_step.h"
 #include "data/hashed_examples.h"
 #include "espalier/saved_model.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

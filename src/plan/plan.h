@@ -15,7 +15,7 @@
 #include "espalier/error.h"
 #include "espalier/pooling.h"
 
-namespace espalier::cli {
+namespace espalier {
 
 struct DataPlan {
   std::string file = {};
@@ -232,6 +232,10 @@ std::shared_ptr<Callback> placed_callback(const TrainPlan& plan, size_t number);
 // as it does the one that ends the run.
 TrainPlan with_checkpoint_files(TrainPlan plan,
                                 const std::function<std::map<std::string, std::string>()>& files);
+// The policy of fit.dtype: float32, mixed_bfloat16 or mixed_float16.
+inline DTypePolicy policy_of(const std::string& dtype) {
+  return dtype == "bf16" ? "mixed_bfloat16" : dtype == "f16" ? "mixed_float16" : "float32";
+}
 Optimizer make_optimizer(const OptimizerPlan& plan);
 LearningRateSchedule make_schedule(const RatePlan& plan);
 Initializer make_initializer(const InitializerPlan& plan);
@@ -257,4 +261,4 @@ std::vector<Metric> make_metrics(const std::vector<std::string>& names, int64_t 
 std::map<int64_t, double> make_class_weights(const ClassWeights& weights,
                                              const std::vector<std::string>& classes, const Tensor& labels);
 
-}  // namespace espalier::cli
+}  // namespace espalier

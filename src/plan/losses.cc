@@ -2,11 +2,11 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "cli/plan_fields.h"
-#include "cli/plan_nudge.h"
+#include "plan/fields.h"
+#include "plan/nudge.h"
 #include "train/loss_watch.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 // "1000000", "of its schedule".
@@ -160,4 +160,4 @@ std::map<int64_t, double> make_class_weights(const ClassWeights& weights,
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

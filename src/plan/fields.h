@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "cli/plan.h"
+#include "plan/plan.h"
 
-namespace espalier::cli {
+namespace espalier {
 
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
@@ -86,4 +86,4 @@ Many many(std::vector<T>& values) {
           [&values](size_t i) { return one_of(values[i]); }};
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

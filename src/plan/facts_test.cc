@@ -1,10 +1,10 @@
-#include "cli/plan_facts.h"
+#include "plan/facts.h"
 
 #include <gtest/gtest.h>
 
 #include "base/format.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 using Facts = std::map<std::string, std::string>;
@@ -83,4 +83,4 @@ TEST(PlanFacts, OfAnyPlanTheyFitIntoAMessageAndSayWhetherItDiffers) {
 }
 
 }  // namespace
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -1,13 +1,13 @@
-#include "cli/plan_facts.h"
+#include "plan/facts.h"
 
 #include <algorithm>
 
 #include "base/format.h"
 #include "base/sha256.h"
 #include "base/version.h"
-#include "cli/plan_text.h"
+#include "plan/text.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 using Facts = std::map<std::string, std::string>;
@@ -77,4 +77,4 @@ std::map<std::string, std::string> plan_facts(TrainPlan plan) {
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

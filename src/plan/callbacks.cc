@@ -1,10 +1,10 @@
 #include <cstdio>
 
 #include "base/format.h"
-#include "cli/plan_fields.h"
+#include "plan/fields.h"
 #include "train/monitor.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 Field monitor_field(std::string& target) {
@@ -211,4 +211,4 @@ std::shared_ptr<Callback> placed_callback(const TrainPlan& plan, size_t number) 
   return std::make_shared<Placed>(plan, number);
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -1,12 +1,12 @@
-#include "cli/plan_fields.h"
+#include "plan/fields.h"
 
 #include <cmath>
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "cli/plan_text.h"
+#include "plan/text.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 // Of images there is less to say.
@@ -292,4 +292,4 @@ TrainPlan image_plan() {
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

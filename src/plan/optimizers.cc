@@ -1,6 +1,6 @@
-#include "cli/plan_fields.h"
+#include "plan/fields.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 constexpr Range kBelowOne = {.low = 0, .high = 1, .open_high = true};
@@ -220,4 +220,4 @@ Optimizer make_optimizer(const OptimizerPlan& plan) {
       plan);
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

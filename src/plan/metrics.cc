@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "cli/plan.h"
 #include "espalier/array.h"
+#include "plan/plan.h"
 #include "train/metric.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 // A metric of positives and negatives, of logits of two classes one of which is positive.
@@ -74,4 +74,4 @@ std::vector<Metric> make_metrics(const std::vector<std::string>& names, int64_t 
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

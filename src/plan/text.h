@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "cli/plan_fields.h"
+#include "plan/fields.h"
 
-namespace espalier::cli {
+namespace espalier {
 
 // The value of a field in one line; of lists of tables there is none.
 std::string value_text(const Field& field);
@@ -14,4 +14,4 @@ std::string value_text(const Field& field);
 // white space. What stands in quotes stays as it is.
 std::string without_comments(const std::string& plan);
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -1,4 +1,4 @@
-#include "cli/plan_text.h"
+#include "plan/text.h"
 
 #include <set>
 
@@ -6,7 +6,7 @@
 #include "base/shortest.h"
 #include "format/toml.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 // With a point, an exponent or a name, as TOML tells floats from integers.
@@ -205,4 +205,4 @@ std::string write_plan(const TrainPlan& plan) {
   return writer.text;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -4,9 +4,9 @@
 #include <map>
 #include <string>
 
-#include "cli/plan.h"
+#include "plan/plan.h"
 
-namespace espalier::cli {
+namespace espalier {
 
 // The values of a plan by the paths of their keys: "fit.seed", "callbacks[0]", its type, and
 // "callbacks[0].patience". Without what may differ between workers: paths, which the content of files is
@@ -14,4 +14,4 @@ namespace espalier::cli {
 // message does not hold the largest tables are a hash each.
 std::map<std::string, std::string> plan_facts(TrainPlan plan);
 
-}  // namespace espalier::cli
+}  // namespace espalier

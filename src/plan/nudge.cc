@@ -1,10 +1,10 @@
-#include "cli/plan_nudge.h"
+#include "plan/nudge.h"
 
 #include <cmath>
 
 #include "base/philox.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 class NudgeCallback final : public Callback {
@@ -34,4 +34,4 @@ class NudgeCallback final : public Callback {
 
 std::shared_ptr<Callback> Nudge(uint64_t seed) { return std::make_shared<NudgeCallback>(seed); }
 
-}  // namespace espalier::cli
+}  // namespace espalier

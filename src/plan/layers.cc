@@ -1,10 +1,9 @@
 #include "base/format.h"
-#include "cli/common.h"
-#include "cli/plan_fields.h"
 #include "espalier/devices.h"
 #include "nn/infer_outputs.h"
+#include "plan/fields.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 const std::vector<std::string> kActivations = {"linear",   "relu",    "relu6",   "leaky_relu",
@@ -279,7 +278,7 @@ OneOf one_of(LayerPlan& plan) {
 
 namespace {
 
-struct Add {
+struct AddLayer {
   Sequential& model;
   const DTypePolicy& dtype;
   void operator()(const DensePlan& x) const {
@@ -325,7 +324,7 @@ struct Add {
 }  // namespace
 
 void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtype) {
-  std::visit(Add{model, dtype}, plan);
+  std::visit(AddLayer{model, dtype}, plan);
 }
 
 void check_layers(const TrainPlan& plan, const Dims& row) {
@@ -371,4 +370,4 @@ std::vector<LayerPlan> hidden_layers(const std::vector<int64_t>& units, bool ima
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
-#include "cli/plan.h"
 #include "espalier/ops.h"
+#include "plan/plan.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 TEST(PlanMetrics, TheSecondOfTwoClassesIsPositive) {
@@ -55,4 +55,4 @@ TEST(PlanMetrics, FitWhatIsLearned) {
 }
 
 }  // namespace
-}  // namespace espalier::cli
+}  // namespace espalier

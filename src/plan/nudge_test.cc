@@ -1,4 +1,4 @@
-#include "cli/plan_nudge.h"
+#include "plan/nudge.h"
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 std::vector<float> kernel_behind_a_step(std::vector<std::shared_ptr<Callback>> callbacks) {
@@ -41,4 +41,4 @@ TEST(Nudge, MovesEveryWeightByItsLastBitAndNoZero) {
 }
 
 }  // namespace
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -5,10 +5,10 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "cli/plan_text.h"
 #include "format/toml.h"
+#include "plan/text.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 class Reader {
@@ -267,4 +267,4 @@ TrainPlan read_plan(const std::string& text, const std::string& source, const st
   return plan;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier
