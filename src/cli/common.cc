@@ -191,6 +191,11 @@ void Results::warn(const std::vector<std::string>& texts) const {
   warned->insert(warned->end(), texts.begin(), texts.end());
 }
 
+Results::operator Messages() const {
+  return {say_aside, [](const std::string& sentence) { say_aside(cat("note: ", sentence, "\n")); },
+          [*this](const std::string& sentence) { warn({sentence}); }};
+}
+
 std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/messages.h"
 #include "cli/verbs.h"
 #include "espalier/layers.h"
 #include "ir/graph.h"
@@ -39,6 +40,8 @@ struct Results {
   void keep(const std::vector<std::string>& inputs) const;
   // A line on standard error for each text, "warning: " before it; the verb puts `*warned` into its JSON.
   void warn(const std::vector<std::string>& texts) const;
+  // What work says while it lasts: notes on standard error, warnings as warn() has them.
+  operator Messages() const;
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
   // "next: " and a command as the last line of standard output; nothing with --json. For one that would read

@@ -43,7 +43,7 @@ int64_t count_alike(const std::vector<uint64_t>& hashes, std::vector<uint64_t> o
 }
 
 void warn_of_learned_rows(const TableModel& saved, const std::string& path, const std::string& data,
-                          const Tensor& inputs, const Results& results) {
+                          const Tensor& inputs, const Messages& messages) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
   if (!lineage || lineage->validation_rows == 0 || !saved.model.has_file(kLearnedFile)) return;
   const std::vector<uint64_t> learned = learned_hashes(saved.model.file(kLearnedFile), path, "model.lineage");
@@ -63,9 +63,9 @@ void warn_of_learned_rows(const TableModel& saved, const std::string& path, cons
   const double chance =
       kDeviations * std::sqrt(pooled * (1 - pooled) * (1 / std::max(told, 1.0) + 1 / validation));
   if (share - by_chance <= std::max(kLeast, chance)) return;
-  results.warn({cat("the model was trained on rows like ", percent(share, 0), " of those of ", data,
-                    by_chance > 0 ? cat(", where ", percent(by_chance, 0), " would be alike by chance") : "",
-                    ": what they say of it is too good")});
+  messages.warn({cat("the model was trained on rows like ", percent(share, 0), " of those of ", data,
+                     by_chance > 0 ? cat(", where ", percent(by_chance, 0), " would be alike by chance") : "",
+                     ": what they say of it is too good")});
 }
 
 }  // namespace espalier::cli

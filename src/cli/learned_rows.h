@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/messages.h"
 #include "cli/table_data.h"
 
 namespace espalier::cli {
@@ -22,6 +23,6 @@ int64_t count_alike(const std::vector<uint64_t>& hashes, std::vector<uint64_t> o
 // Warns where these inputs, of rows of the table at `data`, are those that the model saved at `path` learned
 // from, to a greater share than chance would have it. Raises FormatError[model.lineage].
 void warn_of_learned_rows(const TableModel& saved, const std::string& path, const std::string& data,
-                          const Tensor& inputs, const Results& results);
+                          const Tensor& inputs, const Messages& messages);
 
 }  // namespace espalier::cli

@@ -117,27 +117,22 @@ std::optional<HeldOut> held_out(const TableModel& saved, const std::optional<Lin
 
 std::vector<int64_t> rows_to_evaluate(const TableModel& saved, const std::string& path, const CsvTable& table,
                                       const std::string& data, std::vector<int64_t> rows, bool all,
-                                      const Results& results, const char* flag) {
+                                      const Messages& messages, const char* flag) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
   const std::optional<HeldOut> kept = held_out(saved, lineage, path, table, data, rows);
   if (!lineage)
-    std::fputs(
-        cat("note: ", path, " does not say what it was trained on: rows that are new to it may fare worse\n")
-            .c_str(),
-        stderr);
+    messages.note(cat(path, " does not say what it was trained on: rows that are new to it may fare worse"));
   if (!kept) return rows;
   if (!all && !kept->rows.empty()) {
     const int64_t tests = std::ssize(kept->rows) - kept->later;
-    std::fputs(
-        cat("note: the model was trained on ", kept->later ? "the first rows of " : "", data, ": only ",
-            tests ? cat("its ", counted(tests, "test row")) : "", tests && kept->later ? " and " : "",
-            kept->later ? cat(counted(kept->later, "row"), " that came later") : "",
-            kept->rows.size() == 1 ? " is" : " are", " evaluated", flag, "\n")
-            .c_str(),
-        stderr);
+    messages.note(cat("the model was trained on ", kept->later ? "the first rows of " : "", data, ": only ",
+                      tests ? cat("its ", counted(tests, "test row")) : "",
+                      tests && kept->later ? " and " : "",
+                      kept->later ? cat(counted(kept->later, "row"), " that came later") : "",
+                      kept->rows.size() == 1 ? " is" : " are", " evaluated", flag));
     return kept->rows;
   }
-  results.warn({cat("the model was trained on rows of ", data, ": other rows may fare worse")});
+  messages.warn({cat("the model was trained on rows of ", data, ": other rows may fare worse")});
   return rows;
 }
 

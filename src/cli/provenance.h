@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/messages.h"
 #include "cli/provenance_text.h"
 #include "cli/split.h"
 #include "cli/table_data.h"
@@ -34,7 +35,7 @@ void add_all_rows(CLI::App& verb, bool& all);
 // trained on.
 std::vector<int64_t> rows_to_evaluate(const TableModel& saved, const std::string& path, const CsvTable& table,
                                       const std::string& data, std::vector<int64_t> rows, bool all,
-                                      const Results& results, const char* flag = "; --all-rows takes all");
+                                      const Messages& messages, const char* flag = "; --all-rows takes all");
 // How many of these rows the model was trained on, as far as it says.
 int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
                      const std::string& data, const std::vector<int64_t>& rows);

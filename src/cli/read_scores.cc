@@ -97,20 +97,20 @@ class ScoreReader {
     if (has_class_columns(flags)) classes_ = class_columns(flags.score);
   }
 
-  ScoredTable read(const TableFlags& reading, const Results& results, const std::optional<Expression>& where,
-                   const MissingWords& missing) {
+  ScoredTable read(const TableFlags& reading, const Messages& messages,
+                   const std::optional<Expression>& where, const MissingWords& missing) {
     out_.table = reading.read(path_, flags_.columns());
     reading.check_parted(out_.table, path_);
     if (flags_.strip_label_dots) out_.table = without_label_dots(out_.table, flags_.label);
     label_ = column(flags_.label);
     score_ = flags_.score.empty() || !classes_.empty() ? -1 : column(name_alone(flags_.score));
     const int64_t weight = flags_.weight.empty() ? -1 : column(flags_.weight);
-    const std::map<std::string, int64_t> counts = count_labels(results);
+    const std::map<std::string, int64_t> counts = count_labels(messages);
     const bool ranks = !flags_.query.empty() && flags_.task != Task::kClasses;
     out_.task = ranks ? Task::kRegression : flags_.task;
     out_.label = flags_.label;
     out_.missing = missing;
-    if (out_.task == Task::kTwoClasses) find_positive(counts, results);
+    if (out_.task == Task::kTwoClasses) find_positive(counts, messages);
     if (where) out_.kept = keep_rows(*where, out_.table, out_.rows, missing);
     if (out_.task == Task::kTwoClasses) two_classes();
     if (out_.task == Task::kRegression) numbers();
@@ -131,7 +131,7 @@ class ScoreReader {
   static constexpr double kMost = std::numeric_limits<double>::max();
   static constexpr size_t kMostClasses = 200;
 
-  std::map<std::string, int64_t> count_labels(const Results& results) {
+  std::map<std::string, int64_t> count_labels(const Messages& messages) {
     std::map<std::string, int64_t> out;
     for (int64_t row = 0; row < out_.table.rows(); ++row) {
       const std::string_view text = out_.table.cell(row, label_);
@@ -142,33 +142,34 @@ class ScoreReader {
     if (out_.rows.empty()) throw ValueError("scores.label", cat(source_name(path_), ": no row has a label"));
     if (const int64_t unlabelled = out_.table.rows() - std::ssize(out_.rows)) {
       const std::string of_missing = missing_labels(out_.table, label_, none_);
-      results.warn({cat(unlabelled, unlabelled == 1 ? " row has no value of \"" : " rows have no value of \"",
-                        flags_.label, unlabelled == 1 ? "\" and is left out" : "\" and are left out",
-                        of_missing.empty() ? "" : "; ", of_missing)});
+      messages.warn(
+          {cat(unlabelled, unlabelled == 1 ? " row has no value of \"" : " rows have no value of \"",
+               flags_.label, unlabelled == 1 ? "\" and is left out" : "\" and are left out",
+               of_missing.empty() ? "" : "; ", of_missing)});
     }
     return out;
   }
 
   // Which labels are positive; 1, 1.0 and true are one.
-  void find_positive(const std::map<std::string, int64_t>& counts, const Results& results) {
+  void find_positive(const std::map<std::string, int64_t>& counts, const Messages& messages) {
     std::vector<std::string> kinds;
     for (const auto& [label, count] : counts) {
       if (std::ranges::none_of(kinds, [&](const std::string& kind) { return same_label(kind, label); }))
         kinds.push_back(label);
     }
-    out_.positive = positive_of_scores(kinds, results);
+    out_.positive = positive_of_scores(kinds, messages);
     out_.classes = kinds;
     for (const auto& [label, count] : counts) {
       if (same_label(label, out_.positive.value)) positives_.insert(label);
     }
     if (kinds.size() == 1) {
-      results.warn({cat("every row of column \"", flags_.label, "\" is ", in_quotes(kinds[0]),
-                        ": what needs rows of both classes, as auc, is undefined")});
+      messages.warn({cat("every row of column \"", flags_.label, "\" is ", in_quotes(kinds[0]),
+                         ": what needs rows of both classes, as auc, is undefined")});
     }
   }
 
   // Of a baseline beside a model what that counts from.
-  PositiveClass positive_of_scores(const std::vector<std::string>& kinds, const Results& results) {
+  PositiveClass positive_of_scores(const std::vector<std::string>& kinds, const Messages& messages) {
     const std::string file = source_name(path_);
     if (flags_.counted.empty()) return positive_class_of(kinds, flags_, file);
     const PositiveClass of_pair = kinds.size() > 2 ? PositiveClass() : positive_class(PositiveSaid(), kinds);
@@ -181,7 +182,7 @@ class ScoreReader {
     if (flags_.positive.empty() && flags_.favourable.empty())
       throw ValueError("positive.differs", text,
                        cat(shell_words({"--positive", out.value}), " counts 1 - score of the baseline"));
-    results.warn({cat(text, ": 1 - score is counted")});
+    messages.warn({cat(text, ": 1 - score is counted")});
     out_.turned = of.value;
     return out;
   }
@@ -321,9 +322,9 @@ std::vector<std::string> ScoredFlags::columns() const {
 }
 
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
-                        const MissingWords& missing, const Results& results,
+                        const MissingWords& missing, const Messages& messages,
                         const std::optional<Expression>& where) {
-  return ScoreReader(path, flags, missing).read(reading, results, where, missing);
+  return ScoreReader(path, flags, missing).read(reading, messages, where, missing);
 }
 
 }  // namespace espalier::cli

@@ -144,17 +144,13 @@ void RowChecks::refuse(const Checked& of, bool may_set_aside) const {
 }
 
 // What is no reason to stop.
-void RowChecks::say(const Checked& of, const Results& results) const {
+void RowChecks::say(const Checked& of, const Messages& messages) const {
   const std::string name = source_name(of.path);
   for (const SchemaRule& rule : of.left_out)
-    std::fputs(cat("note: ", name, ": \"", printable(rule.condition.text()),
-                   "\" is not asked: a column is not there\n")
-                   .c_str(),
-               stderr);
+    messages.note(
+        cat(name, ": \"", printable(rule.condition.text()), "\" is not asked: a column is not there"));
   if (!of.new_columns.empty())
-    std::fputs(cat("note: ", name, ": columns that the schema does not know: ", listed(of.new_columns), "\n")
-                   .c_str(),
-               stderr);
+    messages.note(cat(name, ": columns that the schema does not know: ", listed(of.new_columns)));
   const RowJudgement& found = of.judgement;
   std::vector<std::string> warnings;
   for (const RowFinding& each : found.findings) {
@@ -166,8 +162,8 @@ void RowChecks::say(const Checked& of, const Results& results) const {
   if (!found.set_aside.empty())
     warnings.push_back(cat(name, ": ", found.set_aside.size(), " of ", rows_text(found.rows),
                            " set aside in ", flags_.quarantine));
-  results.warn(warnings);
-  if (!flags_.slice.empty()) std::fputs(slices_text(flags_.slice, of.slices).c_str(), stderr);
+  messages.warn(warnings);
+  if (!flags_.slice.empty()) messages.show(slices_text(flags_.slice, of.slices));
 }
 
 // "" stands for missing values.
@@ -189,7 +185,7 @@ void RowChecks::count_slices(Checked& of) const {
 
 const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& table,
                                      std::vector<std::string> names, const MissingWords& missing,
-                                     const std::vector<std::string>& passed_over, const Results& results) {
+                                     const std::vector<std::string>& passed_over, const Messages& messages) {
   Checked& out = tables_.emplace_back(Checked{.path = path, .table = table, .names = std::move(names)});
   if (!schema_) {
     out.judgement.table = table;
@@ -207,7 +203,7 @@ const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& ta
     out.left_out = validator.rules_left_out();
     for (const RuleCount& each : out.judgement.undecided) {
       if (!each.rule.warning) throw ValueError("expression.date", undecided_text(each));
-      results.warn({cat(source_name(path), ": ", undecided_text(each))});
+      messages.warn({cat(source_name(path), ": ", undecided_text(each))});
     }
   } catch (const ValueError& error) {
     throw ValueError(error.rule(), cat(name_, ", ", source_name(path), ": ", error.message()), error.fix());
@@ -229,7 +225,7 @@ const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& ta
             " aside, and no file is named for them; first:\n  ", "line ", out.judgement.set_aside[0].line,
             ": ", printable(out.judgement.set_aside[0].reason)),
         "--quarantine FILE");
-  say(out, results);
+  say(out, messages);
   return out.judgement;
 }
 

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/messages.h"
 #include "cli/common.h"
 #include "data/missing_words.h"
 #include "espalier/csv.h"
@@ -44,7 +45,7 @@ class RowChecks {
   // rows.quarantine for rows to set aside without a file for them; rows.slice; as RowValidator.
   const RowJudgement& check(const std::string& path, const CsvTable& table, std::vector<std::string> names,
                             const MissingWords& missing, const std::vector<std::string>& passed_over,
-                            const Results& results);
+                            const Messages& messages);
   // These words, without those that the schema lists as values of a column.
   MissingWords missing(const std::vector<std::string>& words) const;
   // Writes the rows that were set aside, none among them: file, line, reason and their cells.
@@ -68,7 +69,7 @@ class RowChecks {
   };
   void count_slices(Checked& of) const;
   [[noreturn]] void refuse(const Checked& of, bool may_set_aside) const;
-  void say(const Checked& of, const Results& results) const;
+  void say(const Checked& of, const Messages& messages) const;
 
   RowFlags flags_;
   std::string name_;  // of the schema

@@ -109,13 +109,13 @@ PositiveSaid ScoringOptions::said(const std::string& label) const {
 
 ScoredTable score_again(const std::string& model, const ScoredTable& now, const std::string& data,
                         const ScoringOptions& options, const std::optional<double>& threshold,
-                        const Results& results) {
+                        const Messages& messages) {
   TableModel saved = TableModel::load(model);
   check_alike(saved, model, now);
   saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);
   if (const int64_t learned = rows_learned(saved, model, now.table, data, now.rows)) {
-    results.warn({cat("the baseline was trained on ", learned, " of these ", now.rows.size(),
-                      " rows, which flatters it: evaluate rows that neither model was trained on")});
+    messages.warn({cat("the baseline was trained on ", learned, " of these ", now.rows.size(),
+                       " rows, which flatters it: evaluate rows that neither model was trained on")});
   }
   count_from_same(saved, model, now, options, threshold.has_value());
   if (threshold) saved.decision.threshold = threshold;
@@ -129,22 +129,22 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
 }
 
 ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
-                        const ScoringOptions& options, const Results& results) {
+                        const ScoringOptions& options, const Messages& messages) {
   check_order(model, data);
   TableModel saved = TableModel::load(model);
   saved.count_from(options.said(saved.columns.label()), model);
   const CsvTable table = saved.read(reading, data);
   if (options.strip_label_dots) saved.columns = saved.columns.with_strip_label_dots(true);
   std::vector<int64_t> rows =
-      rows_to_evaluate(saved, model, table, data, labelled_test_rows(saved.columns, table, data, results),
-                       options.all_rows, results);
+      rows_to_evaluate(saved, model, table, data, labelled_test_rows(saved.columns, table, data, messages),
+                       options.all_rows, messages);
   std::optional<KeptRows> kept;
   if (options.where) kept = keep_rows(*options.where, table, rows, missing_words_of(saved.columns));
   const Tensor labels = read_labels(saved.columns, table, data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);
-  if (!options.all_rows) warn_of_learned_rows(saved, model, data, inputs, results);
-  results.warn(warnings_of(report));
+  if (!options.all_rows) warn_of_learned_rows(saved, model, data, inputs, messages);
+  messages.warn(warnings_of(report));
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
   ScoredTable out = scored_by(saved, table, std::move(rows), predictions, labels);
   out.kept = std::move(kept);

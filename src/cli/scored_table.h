@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/messages.h"
 #include "cli/missing_flag.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
@@ -89,7 +90,7 @@ struct ScoredTable {
 // number, or where those of several classes do not add up to 1; those of rank_by(); scores.classes for
 // columns that are of no class; scores.weight for one that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
-                        const MissingWords& missing, const Results& results,
+                        const MissingWords& missing, const Messages& messages,
                         const std::optional<Expression>& where = {});
 
 // The same of a model: what it says of these rows.
@@ -116,9 +117,9 @@ struct ScoringOptions {
 // threshold does.
 ScoredTable score_again(const std::string& model, const ScoredTable& now, const std::string& data,
                         const ScoringOptions& options, const std::optional<double>& threshold,
-                        const Results& results);
+                        const Messages& messages);
 // The rows_to_evaluate() of the table at `data`, as the model at `model` scores them.
 ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
-                        const ScoringOptions& options, const Results& results);
+                        const ScoringOptions& options, const Messages& messages);
 
 }  // namespace espalier::cli

@@ -303,14 +303,14 @@ std::string missing_labels_of(const ColumnProgram& columns, const CsvTable& tabl
 }  // namespace
 
 std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvTable& table,
-                                        const std::string& path, const Results& results) {
+                                        const std::string& path, const Messages& messages) {
   std::vector<int64_t> rows = columns.labelled_rows(table);
   const int64_t without = table.rows() - static_cast<int64_t>(rows.size());
   if (rows.empty() && without > 0)
     throw ValueError("table.labels", cat(path, ": no row has a label \"", columns.label(), "\""));
   if (without > 0) {
-    results.warn({cat(without, " of ", table.rows(), " rows of ", path, " have no label and are passed over",
-                      missing_labels_of(columns, table))});
+    messages.warn({cat(without, " of ", table.rows(), " rows of ", path, " have no label and are passed over",
+                       missing_labels_of(columns, table))});
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/messages.h"
 #include "cli/common.h"
 #include "data/missing_words.h"
 #include "data/positive_class.h"
@@ -104,7 +105,7 @@ Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const st
 // The rows of such a table that have a label; it warns of those that have none. Raises
 // ValueError[table.labels] when there is none.
 std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvTable& table,
-                                        const std::string& path, const Results& results);
+                                        const std::string& path, const Messages& messages);
 // What to warn of: cells that could not be used.
 std::vector<std::string> warnings_of(const ColumnReport& report);
 // What of these rows `espalier check` would call a fault beside the training rows: find_novel() of those
