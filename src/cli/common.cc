@@ -8,18 +8,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
-#include "cli/near_files.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "launch/launch_environment.h"
@@ -89,23 +87,6 @@ std::vector<std::string> check_words(const std::string& of_model, const std::str
       (folder.parent_path() / (name == "model" ? "gates.toml" : cat(name, "-gates.toml"))).string();
   if (posix_env().exists(gates)) return {"check", model, data, "--gates", gates};
   return {"check", model, data, "--init", "--out", gates};
-}
-
-std::string read_text(const std::string& path) {
-  if (path != "-") {
-    check_file(path);
-    return posix_env().read_file(path);
-  }
-  if (std::cin.eof())
-    throw ValueError("data.input", "standard input was read already: it can be one of the files, not more");
-  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  std::cin.setstate(std::ios::eofbit);
-  if (std::cin.bad()) throw IoError("file.read", "cannot read standard input");
-  return text;
-}
-
-std::string source_name(const std::string& path) {
-  return path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
 }
 
 std::shared_ptr<const Graph> read_program(const std::string& path) {

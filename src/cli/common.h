@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/input_file.h"
 #include "base/messages.h"
 #include "cli/verbs.h"
 #include "espalier/layers.h"
@@ -15,11 +16,6 @@
 #include "report/terminal.h"
 
 namespace espalier::cli {
-
-// The whole file, or standard input for "-". Raises IoError.
-std::string read_text(const std::string& path);
-// The name that errors give the text of `path`.
-std::string source_name(const std::string& path);
 
 // The program in the text of `path`. Raises IoError, FormatError[text.*].
 std::shared_ptr<const Graph> read_program(const std::string& path);

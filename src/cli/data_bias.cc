@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
-#include "cli/near_files.h"
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"

@@ -5,9 +5,9 @@
 #include <iostream>
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "cli/csv_options.h"
 #include "cli/data_verbs.h"
-#include "cli/near_files.h"
 #include "cli/reading_bar.h"
 #include "espalier/error.h"
 #include "format/byte_source.h"

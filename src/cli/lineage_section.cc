@@ -1,10 +1,10 @@
 #include "cli/lineage_section.h"
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/sha256.h"
 #include "base/version.h"
 #include "cli/common.h"
-#include "cli/near_files.h"
 #include "report/html_table.h"
 
 namespace espalier::cli {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/sha256.h"
-#include "cli/near_files.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {

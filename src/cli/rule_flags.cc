@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shortened.h"
-#include "cli/near_files.h"
 #include "report/table.h"
 #include "validate/sketch_files.h"
 

@@ -5,10 +5,10 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/listed_names.h"
 #include "base/shortened.h"
 #include "cli/csv_options.h"
-#include "cli/near_files.h"
 #include "cli/reading_bar.h"
 #include "cli/table_data.h"
 #include "espalier/tables.h"

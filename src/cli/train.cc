@@ -6,8 +6,8 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shortest.h"
-#include "cli/near_files.h"
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/strategy_flags.h"
