@@ -177,7 +177,7 @@ std::vector<std::string> BaselineFlags::words() const {
 }
 
 AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const SliceFlags& slicing,
-                                              const TableFlags& reading, const ScoredFlags& scored,
+                                              const TableReading& reading, const ScoredFlags& scored,
                                               const MissingWords& missing, const Results& results) const {
   check_task(now);
   ScoredFlags of_before = scored;  // its scores are of the same class

@@ -110,7 +110,7 @@ CsvTable train_table(const CheckRun& run, const ScoredTable& rows, DataFaultOpti
   if (!run.scores.empty())
     return run.table.beside(rows.table.numbers().point).read(run.train, rows.table.names());
   const TableModel model = TableModel::load(run.model);
-  CsvTable out = model.read(run.table, run.train);
+  CsvTable out = model.read(run.table, run.train, run.results);
   options.steps = steps_of(model.columns);
   options.unread.insert(out.names().begin(), out.names().end());
   for (const std::string& name : model.columns.columns_read()) {

@@ -36,8 +36,7 @@ struct BiasRun {
 
 // A CSV of column, group, share.
 std::map<std::string, std::map<std::string, double>> read_reference(const std::string& path) {
-  const CsvTable table =
-      TableFlags{.delimiter = {}, .header = "yes"}.read(path, {"column", "group", "share"});
+  const CsvTable table = TableReading{.header = "yes"}.read(path, {"column", "group", "share"}, Results());
   const int64_t column = table.column("column"), group = table.column("group"), share = table.column("share");
   std::map<std::string, std::map<std::string, double>> out;
   for (int64_t row = 0; row < table.rows(); ++row) {

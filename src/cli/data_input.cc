@@ -6,7 +6,6 @@
 
 #include "base/format.h"
 #include "base/input_file.h"
-#include "cli/csv_options.h"
 #include "cli/data_verbs.h"
 #include "cli/reading_bar.h"
 #include "espalier/error.h"
@@ -50,7 +49,7 @@ TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<Tabl
   ReadingBar bar;
   return statistics_of_tables(
       files,
-      {.csv = csv_options(flags.table),
+      {.csv = flags.table.csv_options(),
        .empty = {with_domains(missing, flags.schema), flags.empty == "present"},
        .weight = flags.weight,
        .slice = flags.slice,

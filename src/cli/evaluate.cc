@@ -301,7 +301,7 @@ void evaluate(const EvaluateRun& run) {
                    "--threshold X, of the class that is to be positive");
   need_positive(run, saved);
   for (const double threshold : run.thresholds) check_decision(saved.columns, {.threshold = threshold});
-  const CsvTable table = saved.read(run.table, run.data);
+  const CsvTable table = saved.read(run.table, run.data, run.results);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
   std::vector<int64_t> rows =

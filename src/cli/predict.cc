@@ -226,7 +226,7 @@ void predict(const PredictRun& run) {
     said.schema = SlicingSchema::read(run.rows.schema, false).of_label(saved.columns.label());
   saved.count_from(said, run.model, run.threshold.has_value());
   RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
-  const CsvTable table = saved.read(run.table, run.data);
+  const CsvTable table = saved.read(run.table, run.data, run.results);
   const RowJudgement& found =
       checks.check(run.data, table, saved.columns.names_of(table), missing_words_of(saved.columns),
                    {saved.columns.label()}, run.results);

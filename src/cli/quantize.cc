@@ -130,7 +130,7 @@ QuantizedModel quantize_shown(const QuantizeRun& run, Model& model, const Tensor
 
 void quantize_tables(const QuantizeRun& run) {
   TableModel saved = TableModel::load(run.model);
-  const CsvTable table = saved.read(run.table, run.calibrate);
+  const CsvTable table = saved.read(run.table, run.calibrate, run.results);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
   const std::vector<int64_t> tests = rows_for_cost(run, saved, columns, table);

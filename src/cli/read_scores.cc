@@ -97,9 +97,9 @@ class ScoreReader {
     if (has_class_columns(flags)) classes_ = class_columns(flags.score);
   }
 
-  ScoredTable read(const TableFlags& reading, const Messages& messages,
+  ScoredTable read(const TableReading& reading, const Messages& messages,
                    const std::optional<Expression>& where, const MissingWords& missing) {
-    out_.table = reading.read(path_, flags_.columns());
+    out_.table = reading.read(path_, flags_.columns(), messages);
     reading.check_parted(out_.table, path_);
     if (flags_.strip_label_dots) out_.table = without_label_dots(out_.table, flags_.label);
     label_ = column(flags_.label);
@@ -321,7 +321,7 @@ std::vector<std::string> ScoredFlags::columns() const {
   return out;
 }
 
-ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
+ScoredTable read_scores(const std::string& path, const TableReading& reading, const ScoredFlags& flags,
                         const MissingWords& missing, const Messages& messages,
                         const std::optional<Expression>& where) {
   return ScoreReader(path, flags, missing).read(reading, messages, where, missing);

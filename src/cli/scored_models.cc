@@ -128,12 +128,12 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
   return out;
 }
 
-ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
+ScoredTable score_table(const std::string& model, const std::string& data, const TableReading& reading,
                         const ScoringOptions& options, const Messages& messages) {
   check_order(model, data);
   TableModel saved = TableModel::load(model);
   saved.count_from(options.said(saved.columns.label()), model);
-  const CsvTable table = saved.read(reading, data);
+  const CsvTable table = saved.read(reading, data, messages);
   if (options.strip_label_dots) saved.columns = saved.columns.with_strip_label_dots(true);
   std::vector<int64_t> rows =
       rows_to_evaluate(saved, model, table, data, labelled_test_rows(saved.columns, table, data, messages),

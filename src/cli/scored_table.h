@@ -89,7 +89,7 @@ struct ScoredTable {
 // rows, or of a regression for one that is no number; scores.score for one that is no probability, or no
 // number, or where those of several classes do not add up to 1; those of rank_by(); scores.classes for
 // columns that are of no class; scores.weight for one that is negative or no number.
-ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
+ScoredTable read_scores(const std::string& path, const TableReading& reading, const ScoredFlags& flags,
                         const MissingWords& missing, const Messages& messages,
                         const std::optional<Expression>& where = {});
 
@@ -119,7 +119,7 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
                         const ScoringOptions& options, const std::optional<double>& threshold,
                         const Messages& messages);
 // The rows_to_evaluate() of the table at `data`, as the model at `model` scores them.
-ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
+ScoredTable score_table(const std::string& model, const std::string& data, const TableReading& reading,
                         const ScoringOptions& options, const Messages& messages);
 
 }  // namespace espalier::cli

@@ -160,21 +160,20 @@ void TableModel::need_positive(const std::string& who) const {
     throw_no_positive(cat("label \"", columns.label(), "\""), columns.classes(), who);
 }
 
-CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {
+CsvTable TableModel::read(const TableReading& reading, const std::string& path,
+                          const Messages& messages) const {
   const std::vector<std::string> names = columns.column_names();
-  CsvTable table = flags.beside(columns.decimal()).read(path, names);
+  CsvTable table = reading.beside(columns.decimal()).read(path, names, messages);
   if (table.columns() == 1) {
     try {
       columns.inputs(table, std::vector<int64_t>());
     } catch (const ValueError&) {
-      flags.check_parted(table, path);
+      reading.check_parted(table, path);
     }
   }
   if (columns.by_position(table) && !names.empty()) {
-    std::fputs(cat("note: ", source_name(path),
-                   " has no line of names: its columns are taken in the order of the training data\n")
-                   .c_str(),
-               stderr);
+    messages.note(cat(source_name(path),
+                      " has no line of names: its columns are taken in the order of the training data"));
     return table.with_names(columns.names_of(table));
   }
   return table;

@@ -9,6 +9,7 @@
 
 #include "base/messages.h"
 #include "cli/common.h"
+#include "cli/table_reading.h"
 #include "data/missing_words.h"
 #include "data/positive_class.h"
 #include "espalier/columns.h"
@@ -17,32 +18,13 @@
 
 namespace espalier::cli {
 
-// How a CSV is read.
-struct TableFlags {
-  std::string delimiter, header = "guess";
-  std::vector<std::string> names = {};
-  std::string decimal = "guess";
-  char in_doubt = 0;  // CsvOptions::decimal_in_doubt
-
+struct TableFlags : TableReading {
   void add(CLI::App& verb);
-  // For rows beside others: where they do not tell their decimal sign, it is `point`, as CsvNumbers have it.
-  TableFlags beside(char point) const;
-  // The character of --delimiter, 0 when it is to be guessed. Raises ValueError[csv.delimiter].
-  char separator() const;
-  // The flags that were given, for a command that reads the same file.
-  std::vector<std::string> words() const;
-  // The table at `path`; "-" is standard input. `expected`: names that it may have. What of the file is not
-  // in it is said on standard error.
+  // As TableReading: what of the file is not in the table is said on standard error.
   CsvTable read(const std::string& path, const std::vector<std::string>& expected = {}) const;
-  // Raises ValueError[table.delimiter] for a table of one column where another delimiter would part it, or
-  // none was to be given.
-  void check_parted(const CsvTable& table, const std::string& path) const;
+  TableFlags beside(char point) const { return TableFlags(TableReading::beside(point)); }
 };
 
-// Raises IoError[file.read] for a path that is no file, with what may be meant; "-" is one.
-void check_table_file(const std::string& path);
-// Raises ValueError[results.csv] for a file to be written that its name would keep from being read as CSV.
-void check_csv_name(const std::string& path);
 // Raises ValueError[model.order] where the model and its rows are named the other way round.
 void check_order(const std::string& model, const std::string& data);
 
@@ -81,9 +63,8 @@ struct TableModel {
   // Raises ValueError[positive.unknown] where nothing says which of two classes is positive, and `who` counts
   // it.
   void need_positive(const std::string& who) const;
-  // The table at `path`, which must have this model's columns. A line on standard error says when they are
-  // taken by position.
-  CsvTable read(const TableFlags& flags, const std::string& path) const;
+  // The table at `path`, which must have this model's columns. A note says when they are taken by position.
+  CsvTable read(const TableReading& reading, const std::string& path, const Messages& messages) const;
 };
 // The columns of a model. Raises ValueError[model.columns] for one that takes no tables, FormatError.
 ColumnProgram columns_of(const LoadedModel& model, const std::string& path);

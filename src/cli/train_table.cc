@@ -64,24 +64,24 @@ void show_notes(const ColumnProgram& columns, const Terminal& terminal) {
   if (plain) say_aside(terminal.paint(Ink::kDim, cat("  ", counted(plain, "more column"), ": numeric\n")));
 }
 
-TableFlags reading_of(const DataPlan& data) {
+TableReading reading_of(const DataPlan& data) {
   return {.delimiter = data.delimiter, .header = data.header, .names = data.names, .decimal = data.decimal};
 }
 
 // The table to train on; a first line with the label's name is one of names.
-CsvTable read_training(const TableFlags& reading, const DataPlan& data) {
-  CsvTable table = reading.read(data.file);
+CsvTable read_training(const TableReading& reading, const DataPlan& data, const Messages& messages) {
+  CsvTable table = reading.read(data.file, {}, messages);
   if (!table.numbered() || reading.header != "guess" || !data.names.empty()) return table;
   for (int64_t c = 0; c < table.columns(); ++c) {
     if (table.rows() > 0 && table.cell(0, c) == data.label && !is_stream(data.file)) {
-      TableFlags named = reading;
+      TableReading named = reading;
       named.header = "yes";
-      return named.read(data.file);
+      return named.read(data.file, {}, messages);
     }
   }
-  say_aside(cat("note: ", source_name(data.file),
-                ": the first line is taken for a row, so columns are called column_1, "
-                "column_2, ...; --header yes where it holds their names\n"));
+  messages.note(cat(source_name(data.file),
+                    ": the first line is taken for a row, so columns are called column_1, "
+                    "column_2, ...; --header yes where it holds their names"));
   return table;
 }
 
@@ -258,14 +258,14 @@ std::string better_threshold(const ColumnProgram& columns, int64_t positive, con
 void check_label(const TrainPlan& plan) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(plan.data.file, unknown)) return;
-  const CsvTable table = read_training(reading_of(plan.data), plan.data);
+  const CsvTable table = read_training(reading_of(plan.data), plan.data, Results());
   said_at(plan, "data.label", [&] { return column_named(table, plan.data.label); });
 }
 
 void train_table(const TableRun& run) {
   const TrainPlan& plan = run.plan;
   const DataPlan& data = plan.data;
-  const TableFlags reading = reading_of(data);
+  const TableReading reading = reading_of(data);
   check_save_path(plan.model.path, {{kColumnsFile, ""},
                                     {kHistoryFile, ""},
                                     {kHeldOutFile, ""},
@@ -279,7 +279,7 @@ void train_table(const TableRun& run) {
                     .quarantine = data.quarantine,
                     .slice = data.slice},
                    {data.file, data.test});
-  const CsvTable read = read_training(reading, data);
+  const CsvTable read = read_training(reading, data, run.results);
   reading.check_parted(read, data.file);
   const MissingWords missing = checks.missing(data.missing);
   const RowJudgement& found = checks.check(data.file, read, read.names(), missing, {}, run.results);
@@ -306,7 +306,7 @@ void train_table(const TableRun& run) {
   check_replaced(plan.model.path, question_of(columns), plan.fit.epochs, run.force);
   std::optional<CsvTable> given_test;
   if (!data.test.empty()) {
-    given_test = reading.beside(columns.decimal()).read(data.test, columns.column_names());
+    given_test = reading.beside(columns.decimal()).read(data.test, columns.column_names(), run.results);
     check_test(columns, *given_test, data.test);
   }
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
