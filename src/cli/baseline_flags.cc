@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "cli/table_reading.h"
 #include "data/equal_values.h"
 #include "espalier/error.h"
 
@@ -177,10 +178,10 @@ std::vector<std::string> BaselineFlags::words() const {
 }
 
 AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const SliceFlags& slicing,
-                                              const TableReading& reading, const ScoredFlags& scored,
+                                              const TableReading& reading, const ScoredColumns& scored,
                                               const MissingWords& missing, const Results& results) const {
   check_task(now);
-  ScoredFlags of_before = scored;  // its scores are of the same class
+  ScoredColumns of_before = scored;  // its scores are of the same class
   of_before.positive = now.positive.value;
   of_before.favourable.clear();
   const ScoredTable before = read_scores(from, reading, of_before, missing, results);

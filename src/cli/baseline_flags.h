@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/slice_flags.h"
+#include "cli/table_reading.h"
 #include "data/missing_words.h"
 #include "evaluate/churn.h"
 #include "evaluate/moves.h"
@@ -37,7 +38,7 @@ struct BaselineFlags {
   // differ, with the line; baseline.moved for --moved-by of decisions; and as read_scores(), churn() and
   // moves().
   AgainstBaseline compare_scores(const ScoredTable& now, const SliceFlags& slicing,
-                                 const TableReading& reading, const ScoredFlags& scored,
+                                 const TableReading& reading, const ScoredColumns& scored,
                                  const MissingWords& missing, const Results& results) const;
   // The same of another model's predictions of the very same rows, score_again()'s.
   AgainstBaseline compare(const ScoredTable& now, const ScoredTable& before, const SliceFlags& slicing,

@@ -19,6 +19,8 @@
 #include "cli/device_flags.h"
 #include "cli/lineage_section.h"
 #include "cli/rows_section.h"
+#include "cli/scored_flags.h"
+#include "cli/table_flags.h"
 #include "cli/where.h"
 #include "evaluate/slice_columns.h"
 #include "fairness/rare_slices.h"
@@ -401,8 +403,8 @@ void add_check(CLI::App& app) {
           "still be valid")
       ->option_text("DATE [today]");
   verb->option_defaults()->group("Scored rows (--scores, or a table as --baseline)");
-  run->scored.add(*verb);
-  run->scored.add_task(*verb);
+  add_scored_columns(*verb, run->scored);
+  add_task(*verb, run->scored);
   for (const char* of_models_too : {"--positive", "--query"})
     verb->get_option(of_models_too)->group("Options");
   verb->option_defaults()->group("Slices");
@@ -415,7 +417,7 @@ void add_check(CLI::App& app) {
       ->needs("--schema", "--train");
   run->intervals.add(*verb);
   verb->option_defaults()->group("Table format");
-  run->table.add(*verb);
+  add_table_reading(*verb, run->table);
   verb->option_defaults()->group("Output");
   CLI::Option* html =
       verb->add_option("--html", run->html, "Write an HTML report of the verdict and every slice");

@@ -12,10 +12,13 @@
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
+#include "cli/missing_choice.h"
 #include "cli/missing_flag.h"
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
+#include "cli/table_flags.h"
+#include "cli/table_reading.h"
 #include "data/column_steps.h"
 #include "data/equal_values.h"
 #include "espalier/error.h"
@@ -29,8 +32,8 @@ using Json = nlohmann::ordered_json;
 struct BiasRun {
   std::string file, reference;
   DataBiasOptions options;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   Results results;
 };
 
@@ -171,7 +174,7 @@ PositiveClass positive_of(const CsvTable& table, const std::string& file, const 
 
 void bias(const BiasRun& run) {
   run.results.keep({run.file, run.reference, run.missing.schema});
-  const CsvTable table = run.table.read(run.file);
+  const CsvTable table = run.table.read(run.file, {}, run.results);
   DataBiasOptions options = run.options;
   options.missing = run.missing.read();
   if (options.label == "last") options.label = table.names().back();
@@ -261,8 +264,8 @@ void add_data_bias(CLI::App& data) {
                    "Report combinations of two groups with fewer than N rows")
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("N [30]");
-  run->table.add(*verb);
-  run->missing.add_with_schema(*verb);
+  add_table_reading(*verb, run->table);
+  add_missing_with_schema(*verb, run->missing);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kBiasExamples);

@@ -8,6 +8,7 @@
 #include "base/input_file.h"
 #include "cli/data_verbs.h"
 #include "cli/reading_bar.h"
+#include "cli/table_flags.h"
 #include "espalier/error.h"
 #include "format/byte_source.h"
 #include "format/tfrecord.h"
@@ -92,7 +93,7 @@ TableFile InputFiles::kept(const std::string& path) {
 }
 
 void StatisticsFlags::add(CLI::App& verb) {
-  table.add(verb);
+  add_table_reading(verb, table);
   verb.add_option("--missing", missing, "Words that mean a missing cell, comma-separated (default: none)")
       ->option_text("WORD,...");
   verb.add_option("--empty-cell", empty,

@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/table_data.h"
+#include "cli/table_reading.h"
 #include "espalier/error.h"
 #include "validate/metadata_files.h"
 #include "validate/statistics.h"
@@ -33,7 +34,7 @@ class InputFiles {
 
 // How tables are read of which statistics are wanted.
 struct StatisticsFlags {
-  TableFlags table;
+  TableReading table;
   std::string missing, empty = "missing", weight, slice, cross;
   bool semantic_domains = false;
   tfmd::Schema schema = {};  // whose domains' words are values, whatever `missing` says

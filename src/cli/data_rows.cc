@@ -11,8 +11,11 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/missing_choice.h"
 #include "cli/missing_flag.h"
 #include "cli/table_data.h"
+#include "cli/table_flags.h"
+#include "cli/table_reading.h"
 #include "cli/where.h"
 #include "data/column_profile.h"
 #include "format/csv_writer.h"
@@ -32,8 +35,8 @@ struct RowsRun {
   std::optional<int64_t> limit = {};
   std::optional<Expression> where = {};
   std::vector<std::string> columns = {};
-  TableFlags table = {};
-  MissingFlag missing = {};
+  TableReading table = {};
+  MissingChoice missing = {};
   Results results = {};
 };
 
@@ -46,7 +49,7 @@ struct Found {
 
 Found find(const RowsRun& run) {
   Found out;
-  out.table = run.table.read(run.file);
+  out.table = run.table.read(run.file, {}, run.results);
   run.table.check_parted(out.table, run.file);
   for (const std::string& name : run.columns) out.columns.push_back(out.table.column(name));
   if (run.columns.empty()) out.columns = all_columns(out.table);
@@ -150,7 +153,7 @@ void add_rest(CLI::App& verb, RowsRun& run) {
           "Columns to print, in this order, comma-separated")
       ->option_text("A,B,...");
   verb.option_defaults()->group("Table format");
-  run.table.add(verb);
+  add_table_reading(verb, run.table);
   verb.option_defaults()->group("Output");
   run.results.add_json(verb);
   run.results.add_out(verb);
@@ -183,7 +186,7 @@ void add_data_rows(CLI::App& data) {
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*some, *rows);
   some->option_defaults()->group("Table format");
-  rows->missing.add_with_schema(*some);
+  add_missing_with_schema(*some, rows->missing);
   some->footer(
       "Examples:\n"
       "  espalier data rows people.csv --where 'age < 18'\n"

@@ -19,11 +19,14 @@
 #include "cli/learned_rows.h"
 #include "cli/provenance.h"
 #include "cli/schema_slices.h"
+#include "cli/scored_flags.h"
 #include "cli/scored_table.h"
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
 #include "cli/strategy_flags.h"
 #include "cli/table_data.h"
+#include "cli/table_flags.h"
+#include "cli/table_reading.h"
 #include "cli/train_images.h"
 #include "cli/where.h"
 #include "cli/worst_flags.h"
@@ -39,7 +42,7 @@ struct EvaluateRun {
   std::string model, data;
   std::string scores, schema;
   SlicingSchema of_schema = {};
-  ScoredFlags scored;
+  ScoredColumns scored;
   SliceFlags slicing;
   IntervalFlags intervals;
   WorstFlags worst;
@@ -50,7 +53,7 @@ struct EvaluateRun {
   bool strip_label_dots = false, all_rows = false;
   std::vector<double> thresholds = {};
   std::optional<Expression> where = {};
-  TableFlags table;
+  TableReading table;
   DevicePlan device;
   DistributePlan distribute;
   Results results;
@@ -505,8 +508,8 @@ void add_evaluate(CLI::App& app) {
   add_all_rows(*verb, run->all_rows);
   add_thresholds(*verb, run->thresholds);
   verb->option_defaults()->group("Scored rows (--scores)");
-  run->scored.add(*verb);
-  run->scored.add_task(*verb);
+  add_scored_columns(*verb, run->scored);
+  add_task(*verb, run->scored);
   for (const char* of_models_too : {"--positive", "--query"})
     verb->get_option(of_models_too)->group("Options");
   verb->option_defaults()->group("Baseline");
@@ -521,7 +524,7 @@ void add_evaluate(CLI::App& app) {
   run->flips.add(*verb);
   run->individual.add(*verb);
   verb->option_defaults()->group("Table format");
-  run->table.add(*verb);
+  add_table_reading(*verb, run->table);
   verb->option_defaults()->group("Output");
   run->results.add_json(*verb);
   run->results.add_out(*verb);

@@ -9,11 +9,14 @@
 #include "base/format.h"
 #include "cli/device_flags.h"
 #include "cli/predict_images.h"
+#include "cli/row_checks.h"
 #include "cli/row_flags.h"
 #include "cli/schema_slices.h"
 #include "cli/scores.h"
 #include "cli/strategy_flags.h"
 #include "cli/table_data.h"
+#include "cli/table_flags.h"
+#include "cli/table_reading.h"
 #include "cli/train_images.h"
 #include "data/column_steps.h"
 #include "format/csv_writer.h"
@@ -29,8 +32,8 @@ struct PredictRun {
   std::vector<std::string> id;
   std::optional<double> threshold = {};
   std::string positive;
-  TableFlags table;
-  RowFlags rows;
+  TableReading table;
+  RowCheckOptions rows;
   DevicePlan device;
   DistributePlan distribute;
   Results results;
@@ -285,8 +288,8 @@ void add_predict(CLI::App& app) {
       ->excludes(keep)
       ->excludes("--json");
   add_positive(*verb, run->positive)->needs(add_threshold(*verb, run->threshold));
-  run->table.add(*verb);
-  run->rows.add(*verb);
+  add_table_reading(*verb, run->table);
+  add_row_checks(*verb, run->rows);
   run->results.add_out(*verb);
   add_strategy(*verb, run->distribute, &run->device);
   add_device(*verb, run->device);

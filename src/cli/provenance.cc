@@ -80,13 +80,6 @@ std::optional<ImageSource> read_image_source(const LoadedModel& model, const std
   return image_source_in(json_file(model, kHistoryFile, path), path);
 }
 
-void add_all_rows(CLI::App& verb, bool& all) {
-  verb.add_flag(
-      "--all-rows", all,
-      "If DATA is the training file of the model: use all of its rows (default: only those that were held "
-      "out as test rows)");
-}
-
 namespace {
 
 struct HeldOut {

@@ -27,8 +27,6 @@ std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string&
 // The same of a model of images; nothing where it does not say where they lie.
 std::optional<ImageSource> read_image_source(const LoadedModel& model, const std::string& path);
 
-// --all-rows.
-void add_all_rows(CLI::App& verb, bool& all);
 // Of `rows`, those with a label of the table at `data`, the ones to evaluate the model at `path` on: all of
 // them, unless it is the very file that the model was trained on: then its test rows, and those that came
 // later. A line on standard error says so, and names the `flag`, or that the model does not say what it was

@@ -18,6 +18,8 @@
 #include "cli/provenance.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
+#include "cli/table_flags.h"
+#include "cli/table_reading.h"
 #include "cli/train_images.h"
 #include "report/progress.h"
 #include "report/table.h"
@@ -30,7 +32,7 @@ struct QuantizeRun {
   std::string model, calibrate, out;
   double percentile = 100;
   bool strip_label_dots = false;
-  TableFlags table;
+  TableReading table;
   Results results;
 };
 
@@ -221,7 +223,7 @@ void add_quantize(CLI::App& app) {
       ->option_text("X [100]");
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
                  "Strip a trailing dot from labels: read \"x.\" as \"x\"");
-  run->table.add(*verb);
+  add_table_reading(*verb, run->table);
   run->results.add_json(*verb);
   add_threads(*verb);
   verb->footer(kQuantizeExamples);

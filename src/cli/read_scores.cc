@@ -11,6 +11,7 @@
 #include "base/shortest.h"
 #include "cli/scored_table.h"
 #include "cli/scores.h"
+#include "cli/table_reading.h"
 #include "data/column_steps.h"
 #include "data/label_dots.h"
 #include "data/missing_labels.h"
@@ -26,8 +27,8 @@ namespace {
 std::string in_quotes(std::string_view text) { return cat("\"", shortened(text), "\""); }
 
 // Gates alone say what is counted, not what scores are of: those of a known pair are of its positive one.
-void check_pair(const PositiveClass& counted, const std::vector<std::string>& kinds, const ScoredFlags& flags,
-                const std::string& file) {
+void check_pair(const PositiveClass& counted, const std::vector<std::string>& kinds,
+                const ScoredColumns& flags, const std::string& file) {
   const PositiveClass of_pair = positive_class(PositiveSaid(), kinds);
   if (!of_pair.known() || same_label(of_pair.value, counted.value)) return;
   throw ValueError(
@@ -39,7 +40,7 @@ void check_pair(const PositiveClass& counted, const std::vector<std::string>& ki
 }
 
 // Of labels of two kinds, or of one, what is positive.
-PositiveClass positive_class_of(const std::vector<std::string>& kinds, const ScoredFlags& flags,
+PositiveClass positive_class_of(const std::vector<std::string>& kinds, const ScoredColumns& flags,
                                 const std::string& file) {
   if (kinds.size() > 2) {
     std::string names;
@@ -86,13 +87,13 @@ std::vector<ClassColumn> class_columns(const std::string& text) {
   return out;
 }
 
-bool has_class_columns(const ScoredFlags& flags) {
+bool has_class_columns(const ScoredColumns& flags) {
   return flags.task == Task::kClasses && (listed_parts(flags.score).size() > 1 || named_part(flags.score));
 }
 
 class ScoreReader {
  public:
-  ScoreReader(const std::string& path, const ScoredFlags& flags, const MissingWords& missing)
+  ScoreReader(const std::string& path, const ScoredColumns& flags, const MissingWords& missing)
       : path_(path), flags_(flags), none_(missing) {
     if (has_class_columns(flags)) classes_ = class_columns(flags.score);
   }
@@ -298,7 +299,7 @@ class ScoreReader {
   }
 
   const std::string& path_;
-  const ScoredFlags& flags_;
+  const ScoredColumns& flags_;
   const MissingWords none_;
   std::vector<ClassColumn> classes_;
   ScoredTable out_;
@@ -308,7 +309,7 @@ class ScoreReader {
 
 }  // namespace
 
-std::vector<std::string> ScoredFlags::columns() const {
+std::vector<std::string> ScoredColumns::columns() const {
   std::vector<std::string> out;
   for (const std::string& column : {label, weight, query}) {
     if (!column.empty()) out.push_back(column);
@@ -321,7 +322,7 @@ std::vector<std::string> ScoredFlags::columns() const {
   return out;
 }
 
-ScoredTable read_scores(const std::string& path, const TableReading& reading, const ScoredFlags& flags,
+ScoredTable read_scores(const std::string& path, const TableReading& reading, const ScoredColumns& flags,
                         const MissingWords& missing, const Messages& messages,
                         const std::optional<Expression>& where) {
   return ScoreReader(path, flags, missing).read(reading, messages, where, missing);

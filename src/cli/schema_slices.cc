@@ -47,7 +47,7 @@ void SlicingSchema::fill(SliceFlags& slicing) const {
   if (!slicing.any()) slicing.slices = sensitive;
 }
 
-void SlicingSchema::fill(ScoredFlags& scored) const {
+void SlicingSchema::fill(ScoredColumns& scored) const {
   if (scored.task != Task::kTwoClasses) return;
   if (scored.label.empty() && favourable.size() > 1) {
     std::string names;

@@ -8,6 +8,7 @@
 #include "cli/learned_rows.h"
 #include "cli/provenance.h"
 #include "cli/scored_table.h"
+#include "cli/table_reading.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {

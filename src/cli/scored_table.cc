@@ -21,46 +21,15 @@ constexpr NamedTask kTasks[] = {
 
 }  // namespace
 
-void ScoredFlags::add(CLI::App& verb) {
-  const bool of_scores = verb.get_option_no_throw("--scores") != nullptr;
-  verb.add_option("--label", label, "Label column (ground truth)")
-      ->option_text("COLUMN")
-      ->transform(a_column());
-  verb.add_option("--score", score,
-                  cat("Column of predicted probabilities",
-                      of_scores ? "; with --task regression, of predicted values" : ""))
-      ->option_text("COLUMN");
-  verb.add_option("--weight", weight, "Sample-weight column")->option_text("COLUMN")->transform(a_column());
-  verb.add_option(
-          "--positive", positive,
-          cat("Two classes: the positive class, from which metrics count and whose probability --score "
-              "holds. Default: ",
-              verb.get_option_no_throw("--gates") ? "that of the gates, else " : "",
-              of_scores ? "the favourable label of --schema, else that of the model, else " : "",
-              "that of a known pair (yes of yes/no, 1 of 1/0)"))
-      ->option_text("VALUE");
-  missing.add(verb);
+std::vector<std::string> task_names() {
+  std::vector<std::string> out;
+  for (const NamedTask& one : kTasks) out.emplace_back(one.word);
+  return out;
 }
 
-void ScoredFlags::add_task(CLI::App& verb) {
-  verb.add_option_function<std::string>(
-          "--task",
-          [this](const std::string& word) { task = std::ranges::find(kTasks, word, &NamedTask::word)->task; },
-          "Task of the scored rows (in terms of `train --task`: two-classes and classes are class, "
-          "regression "
-          "is number). For classes, --score is the column of the predicted class, or CLASS=COLUMN,... with "
-          "one "
-          "probability column per class")
-      ->check(one_of_words({"two-classes", "classes", "regression"}))
-      ->option_text("two-classes|classes|regression [two-classes]");
-  verb.add_option("--query", query,
-                  "Query column for ranking (NDCG): the score orders the rows of each query, labels are "
-                  "relevance grades from 0 on")
-      ->option_text("COLUMN")
-      ->transform(a_column());
-}
+Task task_named(std::string_view word) { return std::ranges::find(kTasks, word, &NamedTask::word)->task; }
 
-std::vector<std::string> ScoredFlags::words() const {
+std::vector<std::string> ScoredColumns::words() const {
   std::vector<std::string> out;
   const auto add = [&](const char* flag, std::string_view value) {
     if (!value.empty()) out.insert(out.end(), {flag, std::string(value)});
@@ -75,8 +44,8 @@ std::vector<std::string> ScoredFlags::words() const {
   return out;
 }
 
-void ScoredFlags::check_beside_model(const char* rule) const {
-  ScoredFlags of_file = *this;
+void ScoredColumns::check_beside_model(const char* rule) const {
+  ScoredColumns of_file = *this;
   of_file.query.clear();
   of_file.positive.clear();
   std::vector<std::string> flags = of_file.words();  // each before its value

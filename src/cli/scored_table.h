@@ -5,12 +5,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/messages.h"
-#include "cli/missing_flag.h"
+#include "cli/missing_choice.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
+#include "cli/table_reading.h"
 #include "cli/where.h"
 #include "data/missing_words.h"
 #include "fairness/assessment.h"
@@ -24,8 +26,12 @@ enum class Task {
   kRegression,  // a number
   kRanking,     // a number that orders the rows of a query
 };
+// Those that rows are said to be of: two-classes, classes, regression.
+std::vector<std::string> task_names();
+// By one of these.
+Task task_named(std::string_view word);
 
-struct ScoredFlags {
+struct ScoredColumns {
   std::string label = {}, score = {}, weight = {}, positive = {};
   std::string favourable = {}, gates = {};  // what a schema, and a file of gates, calls positive
   // Of a baseline beside a model: the class that is positive now. The scores are of the one of their labels'
@@ -34,15 +40,11 @@ struct ScoredFlags {
   std::string query = {};  // makes the task one of ranking
   Task task = Task::kTwoClasses;
   bool strip_label_dots = false;  // of a flag that verbs have for models too
-  MissingFlag missing = {};
+  MissingChoice missing = {};
 
-  // --label, --score, --weight, --positive, --missing, --not-missing.
-  void add(CLI::App& verb);
-  // --task and --query.
-  void add_task(CLI::App& verb);
   // The columns that they name. Raises ValueError[scores.classes] for two of one class.
   std::vector<std::string> columns() const;
-  // Those that were given; of a model --query alone has a meaning.
+  // As flags of the command, those that were given; of a model --query alone has a meaning.
   std::vector<std::string> words() const;
   PositiveSaid said() const { return {.gates = gates, .flag = positive, .schema = favourable}; }
   // Raises ValueError[rule] for given flags that have a meaning for files of scores alone: a model knows
@@ -89,7 +91,7 @@ struct ScoredTable {
 // rows, or of a regression for one that is no number; scores.score for one that is no probability, or no
 // number, or where those of several classes do not add up to 1; those of rank_by(); scores.classes for
 // columns that are of no class; scores.weight for one that is negative or no number.
-ScoredTable read_scores(const std::string& path, const TableReading& reading, const ScoredFlags& flags,
+ScoredTable read_scores(const std::string& path, const TableReading& reading, const ScoredColumns& flags,
                         const MissingWords& missing, const Messages& messages,
                         const std::optional<Expression>& where = {});
 

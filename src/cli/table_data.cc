@@ -12,6 +12,7 @@
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "cli/table_reading.h"
 #include "cli/train_images.h"
 #include "data/missing_labels.h"
 #include "evaluate/envelope.h"
@@ -72,24 +73,6 @@ void check_positive(const ColumnProgram& columns, const std::string& positive) {
   throw ValueError("table.positive",
                    cat("--positive is for two classes, and ", columns.label(),
                        columns.classification() ? cat(" has ", columns.classes().size()) : " is a number"));
-}
-
-CLI::Option* add_positive(CLI::App& verb, std::string& positive) {
-  return verb
-      .add_option(
-          "--positive", positive,
-          "With --threshold: the positive class. Default: the favourable label of --schema, else that "
-          "of the model, else that of a known pair (yes of yes/no, 1 of 1/0)")
-      ->option_text("VALUE");
-}
-
-CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
-  return verb
-      .add_option("--threshold", threshold,
-                  "Two classes: predict the positive class at this probability or above (default: the "
-                  "threshold of the model, if it has one, else predict the more likely class)")
-      ->check(number_from(0.0, 1.0))
-      ->option_text("X");
 }
 
 nlohmann::ordered_json json_file(const LoadedModel& model, const std::string& name, const std::string& path) {

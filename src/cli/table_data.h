@@ -1,4 +1,4 @@
-// Tables for verbs: the flags that say how one is read, and what a model takes of it.
+// A saved model that takes rows of a table, and what it takes of them.
 #pragma once
 
 #include <map>
@@ -18,24 +18,12 @@
 
 namespace espalier::cli {
 
-struct TableFlags : TableReading {
-  void add(CLI::App& verb);
-  // As TableReading: what of the file is not in the table is said on standard error.
-  CsvTable read(const std::string& path, const std::vector<std::string>& expected = {}) const;
-  TableFlags beside(char point) const { return TableFlags(TableReading::beside(point)); }
-};
-
 // Raises ValueError[model.order] where the model and its rows are named the other way round.
 void check_order(const std::string& model, const std::string& data);
 
 // Raises ValueError: table.threshold, table.positive where there are not two classes.
 void check_decision(const ColumnProgram& columns, const Decision& decision);
 void check_positive(const ColumnProgram& columns, const std::string& positive);
-// --positive.
-CLI::Option* add_positive(CLI::App& verb, std::string& positive);
-// --threshold.
-CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold);
-
 // What the model at `path` says of it; its default of an older one. Raises FormatError[model.decision].
 Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, const std::string& path);
 

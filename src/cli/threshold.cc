@@ -9,6 +9,7 @@
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "espalier/error.h"
 #include "train/saved_files.h"
 

@@ -11,6 +11,7 @@
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/strategy_flags.h"
+#include "cli/table_reading.h"
 #include "cli/train_flags.h"
 #include "cli/train_images.h"
 #include "cli/train_table.h"
@@ -378,7 +379,7 @@ void add_train(CLI::App& app) {
     const auto given = [&](const char* name, std::function<void(TrainPlan&)> change) {
       if (verb->count(name)) flags->changes.push_back(std::move(change));
     };
-    const TableFlags& table = flags->table;
+    const TableReading& table = flags->table;
     given("--label", [&](TrainPlan& plan) { plan.data.label = flags->label; });
     if (verb->count("--missing") + verb->count("--not-missing") > 0)
       flags->changes.push_back(

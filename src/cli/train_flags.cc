@@ -6,7 +6,9 @@
 
 #include "base/format.h"
 #include "cli/image_files.h"
+#include "cli/missing_flag.h"
 #include "cli/strategy_flags.h"
+#include "cli/table_flags.h"
 
 namespace espalier::cli {
 namespace {
@@ -76,7 +78,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       [](TrainPlan& plan, const Words& names) { plan.data.include = comma_separated(names); })
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  flags.missing.add(verb);
+  add_missing(verb, flags.missing);
   add_change<std::string>(
       verb, flags, "--task",
       "Task: class (classification), number (regression), or guess (by the values of the label column)",
@@ -119,7 +121,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                           [](TrainPlan& plan) -> std::string& { return plan.data.slice; })
       ->option_text("COLUMN")
       ->transform(a_column());
-  flags.table.add(verb);
+  add_table_reading(verb, flags.table);
 }
 
 void add_training_flags(CLI::App& verb, TrainFlags& flags) {
