@@ -75,7 +75,7 @@ macro(espalier_cli_part name names)
   endif()
 endmacro()
 # What reads files of scores knows no models, so that its fuzzer is built without the verbs.
-espalier_cli_part(espalier_scores "common|missing_choice|missing_flag|read_scores|reading_bar|scored_flags|scored_table|table_reading|where")
+espalier_cli_part(espalier_scores "common|kept_rows|missing_choice|missing_flag|read_scores|reading_bar|scored_flags|scored_table|table_reading|where")
 
 # The verbs are objects of their own, so that tests of the room cli can call them.
 if(cli_files)

@@ -46,4 +46,13 @@ std::string source_name(const std::string& path) {
   return path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
 }
 
+void keep_inputs(const std::string& out, const std::vector<std::string>& inputs) {
+  std::error_code none;
+  for (const std::string& input : inputs) {
+    if (out != "-" && input != "-" && std::filesystem::equivalent(out, input, none))
+      throw ValueError("results.out", cat("results into ", out, " would replace what is read here"),
+                       "name another file");
+  }
+}
+
 }  // namespace espalier

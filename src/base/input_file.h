@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace espalier {
 
@@ -15,6 +16,8 @@ bool is_stream(const std::string& path);
 // The whole file, or standard input for "-". Raises IoError; ValueError[data.input] where standard input was
 // read already.
 std::string read_text(const std::string& path);
+// Raises ValueError[results.out] when `out`, a file to be written, is one of these files, which are read.
+void keep_inputs(const std::string& out, const std::vector<std::string>& inputs);
 // The name that errors give the text of `path`.
 std::string source_name(const std::string& path);
 

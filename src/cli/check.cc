@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/kept_rows.h"
 #include "base/env.h"
 #include "base/format.h"
 #include "base/listed_names.h"

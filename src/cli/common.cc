@@ -26,13 +26,6 @@
 #include "train/saved_files.h"
 
 namespace espalier::cli {
-namespace {
-
-std::string program = "espalier";
-std::vector<std::string> words_called;
-
-}  // namespace
-
 void say_aside(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 std::string headed_line(const std::string& head, const std::string& text) {
@@ -40,15 +33,8 @@ std::string headed_line(const std::string& head, const std::string& text) {
   return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
 }
 
-void set_program(const std::string& name, const std::vector<std::string>& words) {
-  program = name;
-  words_called = words;
-}
-
-const std::vector<std::string>& called_words() { return words_called; }
-
 std::string called_again(const std::string& flag) {
-  std::vector<std::string> words = words_called;
+  std::vector<std::string> words = called_words();
   if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);
   if (!flag.empty() && std::ranges::find(words, flag) == words.end()) words.push_back(flag);
   bool reads = false;
@@ -57,10 +43,6 @@ std::string called_again(const std::string& flag) {
   const char* const launch = std::getenv(kLaunchVariable);
   return cat("`", launch ? cat(launch, " -- ") : "", command(words), "`",
              reads ? " with the same standard input" : "");
-}
-
-std::string command(const std::vector<std::string>& arguments) {
-  return cat(shell_words({program}), " ", shell_words(arguments));
 }
 
 std::string file_word(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
@@ -137,14 +119,7 @@ void Results::write(std::string_view text) const {
     throw IoError("file.write", "cannot write standard output");
 }
 
-void Results::keep(const std::vector<std::string>& inputs) const {
-  std::error_code none;
-  for (const std::string& input : inputs) {
-    if (out != "-" && input != "-" && std::filesystem::equivalent(out, input, none))
-      throw ValueError("results.out", cat("results into ", out, " would replace what is read here"),
-                       "name another file");
-  }
-}
+void Results::keep(const std::vector<std::string>& inputs) const { keep_inputs(out, inputs); }
 
 void keep_apart(const std::vector<Written>& files) {
   namespace fs = std::filesystem;
@@ -210,7 +185,7 @@ void Results::suggest(const std::vector<std::string>& arguments) const {
 
 void Results::suggest_with_file(const std::vector<std::string>& arguments, const std::string& name) const {
   if (out != "-") return suggest(arguments);
-  std::vector<std::string> words = words_called;
+  std::vector<std::string> words = called_words();
   if (json || words.empty()) return;
   words.insert(words.end(), {"--out", name});
   std::fputs(cat("next: ", command(at_hand(words)), "\n").c_str(), stderr);

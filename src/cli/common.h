@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/called_command.h"
 #include "base/input_file.h"
 #include "base/messages.h"
 #include "cli/verbs.h"
@@ -68,14 +69,8 @@ void say_aside(const std::string& text);
 // A line of text behind its head of ten columns.
 std::string headed_line(const std::string& head, const std::string& text);
 
-// How this command was called, for the commands it suggests.
-void set_program(const std::string& name, const std::vector<std::string>& words = {});
-// The words behind the name of the command, as they came; none where nobody called a command.
-const std::vector<std::string>& called_words();
 // The call as a whole with another flag, quoted; in words where nobody called a command.
 std::string called_again(const std::string& flag);
-// These words behind the name of this command, each quoted for a shell where it must be.
-std::string command(const std::vector<std::string>& arguments);
 // A file's name as a command takes it: "./" before one that begins with a dash.
 std::string file_word(const std::string& path);
 // That of the path, or, where something is there, of the first of NAME-2, NAME-3, ... that is free.

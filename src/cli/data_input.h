@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/common.h"
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/table_data.h"

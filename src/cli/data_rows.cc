@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/common.h"
+#include "cli/kept_rows.h"
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/missing_choice.h"

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/kept_rows.h"
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "cli/common.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "fairness/flip.h"

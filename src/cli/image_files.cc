@@ -9,7 +9,6 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/verbs.h"
 #include "data/hashed_examples.h"
 #include "espalier/error.h"
 #include "format/utf8.h"
@@ -21,8 +20,6 @@ namespace espalier::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int64_t kMostPixels = 1 << 16;
 
 // As they are for two to train on.
 void check_classes(const ImageFiles& files, const std::string& path) {
@@ -248,20 +245,6 @@ FileDigest digest_images(const std::string& path) {
     out.bytes += one.bytes;
   }
   out.sha256 = sha256_of(all);
-  return out;
-}
-
-std::vector<int64_t> image_size_of(const std::string& text) {
-  const size_t times = text.find('x');
-  std::vector<int64_t> out;
-  for (const std::string& side :
-       {text.substr(0, times), times == text.npos ? text : text.substr(times + 1)}) {
-    int64_t& value = out.emplace_back(0);
-    const auto [end, error] = std::from_chars(side.data(), side.data() + side.size(), value);
-    if (error != std::errc() || end != side.data() + side.size() || value < 1 || value > kMostPixels)
-      throw CLI::ValidationError("--image-size", cat("\"", text, "\" is no size from 1 to ", kMostPixels,
-                                                     ": 64, or height and width as 48x64"));
-  }
   return out;
 }
 

@@ -12,6 +12,9 @@
 
 namespace espalier::cli {
 
+// A height or width at most.
+inline constexpr int64_t kMostPixels = 1 << 16;
+
 // Whether a folder holds IDX files of images.
 bool is_idx_folder(const std::string& path);
 // Whether `path` is a folder of folders, and none of IDX files.
@@ -50,9 +53,6 @@ int64_t count_images(const std::string& path);
 // images by class, or the IDX files, in the order of their names; and how many bytes they have. Raises
 // IoError.
 FileDigest digest_images(const std::string& path);
-
-// "64", "48x64": height and width. Raises CLI::ValidationError.
-std::vector<int64_t> image_size_of(const std::string& text);
 
 // The same files, each with its class's place in `classes`. Raises ValueError[images.class].
 ImageFiles in_classes(ImageFiles files, const std::vector<std::string>& classes, const std::string& path);

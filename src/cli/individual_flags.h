@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "cli/common.h"
 #include "cli/scored_table.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"

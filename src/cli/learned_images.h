@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/messages.h"
-#include "cli/common.h"
 #include "data/hashed_examples.h"
 #include "espalier/saved_model.h"
 

@@ -1,11 +1,8 @@
 #include "cli/linear_model.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
-#include "cli/common.h"
-#include "cli/interrupt.h"
 #include "espalier/random.h"
 #include "report/progress.h"
 
@@ -30,8 +27,8 @@ class LinearBar final : public Callback {
 
 }  // namespace
 
-std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x,
-                                      const Tensor& y, FitOptions options) {
+LinearModel fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x, const Tensor& y,
+                       FitOptions options, const std::shared_ptr<Callback>& stop) {
   plan.optimizer = OptimizerOf<Adam>{.learning_rate = 0.01};
   set_seed(plan.fit.seed);
   Sequential model{Dense({.units = std::max<int64_t>(1, static_cast<int64_t>(classes)),
@@ -47,12 +44,9 @@ std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPla
   const auto ledger = std::make_shared<Ledger>();
   options.callbacks.push_back(ledger);
   options.callbacks.push_back(std::make_shared<LinearBar>());
-  options.callbacks.push_back(StopOnInterrupt(""));
-  const InterruptScope interrupts;
+  if (stop) options.callbacks.push_back(stop);
   const size_t epochs = model.fit(x, y, options).size();
-  if (!InterruptScope::obeyed()) return LinearModel{model, epochs, ledger};
-  std::fputs("interrupted: the comparison with a linear model is left out\n", stderr);
-  return std::nullopt;
+  return {model, epochs, ledger};
 }
 
 }  // namespace espalier::cli

@@ -17,8 +17,8 @@ struct LinearModel {
 };
 // A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
 // Of what is shown a bar is left, and nothing is saved. `classes`: 0 of a number; `positive`: as of
-// compile(). Nothing when Ctrl-C ends it: there is a model without it.
-std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x,
-                                      const Tensor& y, FitOptions options);
+// compile(). `stop`: a callback that may end it, or null.
+LinearModel fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x, const Tensor& y,
+                       FitOptions options, const std::shared_ptr<Callback>& stop);
 
 }  // namespace espalier::cli

@@ -160,7 +160,7 @@ void quantize_tables(const QuantizeRun& run) {
 void quantize_images(const QuantizeRun& run, LoadedModel& model) {
   check_image_flags(*run.verb, run.model, "quantize.images",
                     {"--calibrate", "--out", "--percentile", "--json", "--threads"});
-  const HashedExamples images = images_for(model, run.model, run.calibrate);
+  const HashedExamples images = images_for(model, run.model, run.calibrate, run.results);
   warn_of_learned_images(model, run.model, run.calibrate, images.hashes, run.results);
   QuantizedModel quantized = quantize_shown(run, model, images.x, "images");
   const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};

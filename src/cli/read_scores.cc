@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/input_file.h"
 #include "base/format.h"
 #include "base/listed_names.h"
 #include "base/shell_words.h"

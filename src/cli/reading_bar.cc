@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/format.h"
-#include "cli/common.h"
+#include "base/input_file.h"
 #include "format/byte_source.h"
 #include "format/gzip.h"
 

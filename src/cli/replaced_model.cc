@@ -5,8 +5,8 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/image_model.h"
 #include "cli/provenance.h"
-#include "cli/train_images.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {

@@ -8,11 +8,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shortened.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
 #include "report/table.h"
+#include "strategy/replicas.h"
 #include "validate/metadata_files.h"
 #include "validate/schema_parts.h"
 #include "validate/schema_tags.h"
@@ -97,9 +100,8 @@ RowChecks::RowChecks(const RowCheckOptions& options, const std::vector<std::stri
         "--schema FILE");
   }
   if (!options.quarantine.empty()) {
-    Results out{.out = options.quarantine};
-    out.keep(inputs);
-    out.keep({options.schema});
+    keep_inputs(options.quarantine, inputs);
+    keep_inputs(options.quarantine, {options.schema});
   }
   if (!use_kept) {
     read_metadata(options.schema, schema_.emplace());
@@ -236,7 +238,7 @@ void RowChecks::write() const {
       out.end_row();
     }
   }
-  Results{.out = options_.quarantine}.write(out.text());
+  if (is_chief()) posix_env().write_file(options_.quarantine, out.text());
 }
 
 Json RowChecks::json() const {

@@ -11,7 +11,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/messages.h"
-#include "cli/common.h"
 #include "data/missing_words.h"
 #include "espalier/csv.h"
 #include "validate/row_judgement.h"

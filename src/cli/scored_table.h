@@ -13,8 +13,8 @@
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/table_reading.h"
-#include "cli/where.h"
 #include "data/missing_words.h"
+#include "data/table_truths.h"
 #include "fairness/assessment.h"
 
 namespace espalier::cli {

@@ -6,14 +6,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/called_command.h"
 #include "base/env.h"
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "cli/image_model.h"
 #include "cli/table_reading.h"
-#include "cli/train_images.h"
 #include "data/missing_labels.h"
 #include "evaluate/envelope.h"
 #include "report/table.h"

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/messages.h"
-#include "cli/common.h"
 #include "cli/table_reading.h"
 #include "data/missing_words.h"
 #include "data/positive_class.h"

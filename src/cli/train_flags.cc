@@ -1,5 +1,6 @@
 #include "cli/train_flags.h"
 
+#include <charconv>
 #include <limits>
 #include <type_traits>
 #include <variant>
@@ -12,6 +13,21 @@
 
 namespace espalier::cli {
 namespace {
+
+// "64", "48x64": height and width. Raises CLI::ValidationError.
+std::vector<int64_t> image_size_of(const std::string& text) {
+  const size_t times = text.find('x');
+  std::vector<int64_t> out;
+  for (const std::string& side :
+       {text.substr(0, times), times == text.npos ? text : text.substr(times + 1)}) {
+    int64_t& value = out.emplace_back(0);
+    const auto [end, error] = std::from_chars(side.data(), side.data() + side.size(), value);
+    if (error != std::errc() || end != side.data() + side.size() || value < 1 || value > kMostPixels)
+      throw CLI::ValidationError("--image-size", cat("\"", text, "\" is no size from 1 to ", kMostPixels,
+                                                     ": 64, or height and width as 48x64"));
+  }
+  return out;
+}
 
 constexpr int kDeterministicShards = 8;
 

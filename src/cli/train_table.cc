@@ -17,6 +17,7 @@
 #include "base/shortest.h"
 #include "cli/device_flags.h"
 #include "cli/device_log.h"
+#include "cli/interrupt.h"
 #include "cli/learned_rows.h"
 #include "cli/ledger.h"
 #include "cli/linear_model.h"
@@ -233,6 +234,18 @@ std::map<std::string, std::string> files_of(const ColumnProgram& columns, const 
           {kDecisionFile, decision.to_json(columns.classes())}};
 }
 
+// Nothing when Ctrl-C ends it: there is a model without it.
+std::optional<LinearModel> linear_beside(const ColumnProgram& columns, const Decision& decision,
+                                         const TrainPlan& plan, const Tensor& x, const Tensor& y,
+                                         const FitOptions& fit) {
+  const InterruptScope interrupts;
+  LinearModel out = fit_linear(columns.classes().size(), decision.positive.value_or(1), plan, x, y, fit,
+                               StopOnInterrupt(""));
+  if (!InterruptScope::obeyed()) return out;
+  say_aside("interrupted: the comparison with a linear model is left out\n");
+  return std::nullopt;
+}
+
 // A model that says no numbers is not put in the place of another, nor beside it.
 void check_finite(const Predictions& predictions, const TrainPlan& plan) {
   const auto finite = [](double x) { return std::isfinite(x); };
@@ -407,7 +420,7 @@ void train_table(const TableRun& run) {
   size_t epochs = history.size();
   std::optional<LinearModel> linear;
   if (plan.model.compare_linear && plan.fit.epochs > 0)
-    linear = fit_linear(columns.classes().size(), decision.positive.value_or(1), plan, x, y, fit);
+    linear = linear_beside(columns, decision, plan, x, y, fit);
   nlohmann::ordered_json compared;
   if (linear) {
     const double loss = loss_of(model), linear_loss = loss_of(linear->model);
