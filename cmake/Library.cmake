@@ -65,18 +65,6 @@ function(espalier_cli_library name)
   espalier_unity(${name})
 endfunction()
 
-# Takes the files of these names out of cli_files into a library of their own.
-macro(espalier_cli_part name names)
-  set(part ${cli_files})
-  list(FILTER part INCLUDE REGEX "/src/cli/(${names})\\.cc$")
-  list(REMOVE_ITEM cli_files ${part} "")
-  if(part)
-    espalier_cli_library(${name} ${part})
-  endif()
-endmacro()
-# What reads files of scores knows no models, so that its fuzzer is built without the verbs.
-espalier_cli_part(espalier_scores "common|kept_rows|missing_choice|missing_flag|read_scores|reading_bar|scored_flags|scored_table|table_reading|where")
-
 # The verbs are objects of their own, so that tests of the room cli can call them.
 if(cli_files)
   espalier_cli_library(espalier_cli ${cli_files})
@@ -96,7 +84,7 @@ if(cli_main)
   set_target_properties(espalier_command PROPERTIES OUTPUT_NAME espalier)
   target_compile_options(espalier_command PRIVATE $<$<CONFIG:Release>:-O1>)
   if(TARGET espalier_cli)
-    target_link_libraries(espalier_command PRIVATE espalier_cli espalier_scores)
+    target_link_libraries(espalier_command PRIVATE espalier_cli)
   endif()
 else()
   message(STATUS "espalier: no src/cli/main.cc yet, the command is skipped")

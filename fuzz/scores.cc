@@ -2,14 +2,11 @@
 // judged.
 #include <filesystem>
 
-#include "cli/scored_table.h"
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
+#include "tables/scored_table.h"
 
 using namespace espalier;
-using cli::ScoredColumns;
-using cli::ScoredTable;
-using cli::Task;
 
 namespace {
 
@@ -17,9 +14,9 @@ const std::vector<ScoredColumns>& all_flags() {
   static const std::vector<ScoredColumns> out = {
       {.label = "y", .score = "p"},
       {.label = "y", .score = "p", .weight = "w"},
-      {.label = "k", .score = "s", .weight = "w", .task = Task::kClasses},
-      {.label = "k", .score = "ant=p,bee=b", .task = Task::kClasses},
-      {.label = "y", .score = "p", .weight = "w", .task = Task::kRegression},
+      {.label = "k", .score = "s", .weight = "w", .task = ScoreTask::kClasses},
+      {.label = "k", .score = "ant=p,bee=b", .task = ScoreTask::kClasses},
+      {.label = "y", .score = "p", .weight = "w", .task = ScoreTask::kRegression},
       {.label = "y", .score = "p", .query = "q"},
   };
   return out;
@@ -52,7 +49,7 @@ bool accept(const std::string& bytes) {
   bool accepted = false;
   for (const ScoredColumns& flags : all_flags()) {
     try {
-      judge(cli::read_scores(path, {}, flags, {"", "?"}, {}, Expression("w != 7")), flags);
+      judge(read_scores(path, {}, flags, {"", "?"}, {}, Expression("w != 7")), flags);
       accepted = true;
     } catch (const Error& error) {
       if (dynamic_cast<const InternalError*>(&error)) throw;

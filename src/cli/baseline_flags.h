@@ -7,11 +7,11 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/slice_flags.h"
-#include "cli/table_reading.h"
 #include "data/missing_words.h"
 #include "evaluate/churn.h"
 #include "evaluate/moves.h"
 #include "report/terminal.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 

@@ -8,13 +8,13 @@
 
 #include "cli/interval_flags.h"
 #include "cli/schema_slices.h"
-#include "cli/scored_table.h"
 #include "cli/slice_flags.h"
-#include "cli/table_reading.h"
 #include "format/expression.h"
 #include "gate/data_faults.h"
 #include "gate/gates.h"
 #include "plan/plan.h"
+#include "tables/scored_table.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 

@@ -12,17 +12,17 @@
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
-#include "cli/missing_choice.h"
 #include "cli/missing_flag.h"
-#include "cli/scores.h"
 #include "cli/slice_choice.h"
-#include "cli/table_data.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "data/column_steps.h"
 #include "data/equal_values.h"
 #include "espalier/error.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/scores.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {

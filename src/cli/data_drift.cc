@@ -9,14 +9,14 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/data_verbs.h"
-#include "cli/missing_choice.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "data/column_guess.h"
 #include "evaluate/drift.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/common.h"
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/table_data.h"
-#include "cli/table_reading.h"
+#include "cli/common.h"
 #include "espalier/error.h"
+#include "tables/loaded_table_model.h"
+#include "tables/table_reading.h"
 #include "validate/metadata_files.h"
 #include "validate/statistics.h"
 

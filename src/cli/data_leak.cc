@@ -10,13 +10,13 @@
 #include "base/format.h"
 #include "base/listed_names.h"
 #include "cli/data_verbs.h"
-#include "cli/missing_choice.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "data/label_dots.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 #include "validate/leaks.h"
 
 namespace espalier::cli {

@@ -9,20 +9,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/common.h"
-#include "cli/kept_rows.h"
 #include "base/format.h"
 #include "base/shortened.h"
-#include "cli/missing_choice.h"
+#include "cli/common.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "cli/where.h"
 #include "data/column_profile.h"
 #include "format/csv_writer.h"
 #include "format/expression_node.h"
 #include "report/table.h"
+#include "tables/kept_rows.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -65,7 +65,7 @@ Found find(const RowsRun& run) {
 
 Json json(const RowsRun& run, const Found& found) {
   Json out = {{"file", run.file}, {"of", found.all}};
-  if (found.kept) out["where"] = cli::json_of(*found.kept);
+  if (found.kept) out["where"] = json_of(*found.kept);
   out["rows"] = Json::array();
   for (const int64_t row : found.rows) {
     Json cells = Json::object();
@@ -110,7 +110,7 @@ std::string shown(const RowsRun& run, const Found& found, const Terminal& termin
 }
 
 std::string text(const RowsRun& run, const Found& found, const Terminal& terminal) {
-  std::string out = found.kept ? cli::text_of(*found.kept) : "";
+  std::string out = found.kept ? text_of(*found.kept) : "";
   out += shown(run, found, terminal);
   if (std::ssize(found.rows) < found.all)
     out += cat("the first ", found.rows.size(), " of ", found.all, " rows\n");
@@ -134,7 +134,7 @@ void look(const RowsRun& run) {
   if (run.results.out != "-") {
     check_csv_name(run.results.out);
     run.results.write(csv_text(found.table, found.rows, found.columns));
-    Results().write(cat(found.kept ? cli::text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
+    Results().write(cat(found.kept ? text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
     return run.results.suggest({"data", "head", run.results.out});
   }
   run.results.write(text(run, found, Terminal::of(STDOUT_FILENO)));

@@ -7,12 +7,12 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
-#include "cli/missing_choice.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 #include "validate/row_skew.h"
 
 namespace espalier::cli {

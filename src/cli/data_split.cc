@@ -7,14 +7,14 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/data_verbs.h"
-#include "cli/missing_choice.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "data/column_profile.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 #include "validate/split_rows.h"
 
 namespace espalier::cli {

@@ -14,13 +14,13 @@
 #include "base/shell_words.h"
 #include "base/shortest.h"
 #include "cli/scored_flags.h"
-#include "cli/scored_table.h"
 #include "cli/slice_flags.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "format/toml.h"
 #include "gate/fairness_tree.h"
 #include "report/table.h"
+#include "tables/scored_table.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "base/format.h"
 #include "cli/common.h"
-#include "cli/missing_choice.h"
 #include "espalier/columns.h"
+#include "tables/missing_choice.h"
 
 namespace espalier::cli {
 

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/missing_choice.h"
+#include "tables/missing_choice.h"
 
 namespace espalier::cli {
 

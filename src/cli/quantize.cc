@@ -13,16 +13,16 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/learned_images.h"
-#include "cli/learned_rows.h"
-#include "cli/provenance.h"
-#include "cli/scores.h"
-#include "cli/table_data.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "cli/train_images.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "tables/learned_images.h"
+#include "tables/learned_rows.h"
+#include "tables/loaded_table_model.h"
+#include "tables/provenance.h"
+#include "tables/scores.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -102,7 +102,7 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
 }
 
 // Of the table's rows with a label those to evaluate the model on.
-std::vector<int64_t> rows_for_cost(const QuantizeRun& run, const TableModel& saved,
+std::vector<int64_t> rows_for_cost(const QuantizeRun& run, const LoadedTableModel& saved,
                                    const ColumnProgram& columns, const CsvTable& table) {
   if (!columns.has_label(table)) return {};
   return rows_to_evaluate(saved, run.model, table, run.calibrate,
@@ -110,7 +110,7 @@ std::vector<int64_t> rows_for_cost(const QuantizeRun& run, const TableModel& sav
                           "");
 }
 
-Cost cost_on(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantized,
+Cost cost_on(const QuantizeRun& run, LoadedTableModel& saved, QuantizedModel& quantized,
              const ColumnProgram& columns, const CsvTable& table, const std::vector<int64_t>& rows) {
   const Tensor labels = read_labels(columns, table, run.calibrate, rows);
   const Tensor inputs = read_inputs(columns, table, run.calibrate, rows);
@@ -131,7 +131,7 @@ QuantizedModel quantize_shown(const QuantizeRun& run, Model& model, const Tensor
 }
 
 void quantize_tables(const QuantizeRun& run) {
-  TableModel saved = TableModel::load(run.model);
+  LoadedTableModel saved = LoadedTableModel::load(run.model);
   const CsvTable table = saved.read(run.table, run.calibrate, run.results);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;

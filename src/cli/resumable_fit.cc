@@ -19,7 +19,6 @@
 #include "base/shortened.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
-#include "cli/replaced_model.h"
 #include "cli/verbs.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
@@ -29,6 +28,7 @@
 #include "plan/text.h"
 #include "report/terminal.h"
 #include "strategy/replicas.h"
+#include "tables/replaced_model.h"
 
 namespace espalier::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/row_flags.h"
 
 #include "cli/common.h"
-#include "cli/row_checks.h"
+#include "tables/row_checks.h"
 
 namespace espalier::cli {
 

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/row_checks.h"
+#include "tables/row_checks.h"
 
 namespace espalier::cli {
 

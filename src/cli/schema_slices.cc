@@ -48,7 +48,7 @@ void SlicingSchema::fill(SliceFlags& slicing) const {
 }
 
 void SlicingSchema::fill(ScoredColumns& scored) const {
-  if (scored.task != Task::kTwoClasses) return;
+  if (scored.task != ScoreTask::kTwoClasses) return;
   if (scored.label.empty() && favourable.size() > 1) {
     std::string names;
     for (const auto& [label, value] : favourable) names += cat(names.empty() ? "" : " or ", label);

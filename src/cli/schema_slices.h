@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/scored_table.h"
 #include "cli/slice_flags.h"
+#include "tables/scored_table.h"
 #include "validate/metadata_files.h"
 
 namespace espalier::cli {

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/scored_table.h"
+#include "tables/scored_table.h"
 
 namespace espalier::cli {
 

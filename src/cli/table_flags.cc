@@ -1,7 +1,7 @@
 #include "cli/table_flags.h"
 
 #include "cli/common.h"
-#include "cli/table_reading.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 

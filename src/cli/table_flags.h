@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/table_reading.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 

@@ -11,7 +11,6 @@
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/strategy_flags.h"
-#include "cli/table_reading.h"
 #include "cli/train_flags.h"
 #include "cli/train_images.h"
 #include "cli/train_table.h"
@@ -20,6 +19,7 @@
 #include "espalier/tables.h"
 #include "plan/facts.h"
 #include "strategy/replicas.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {

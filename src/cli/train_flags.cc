@@ -6,10 +6,10 @@
 #include <variant>
 
 #include "base/format.h"
-#include "cli/image_files.h"
 #include "cli/missing_flag.h"
 #include "cli/strategy_flags.h"
 #include "cli/table_flags.h"
+#include "tables/image_files.h"
 
 namespace espalier::cli {
 namespace {

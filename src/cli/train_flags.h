@@ -7,11 +7,11 @@
 
 #include "cli/common.h"
 #include "cli/device_flags.h"
-#include "cli/missing_choice.h"
 #include "cli/show_step.h"
-#include "cli/table_data.h"
-#include "cli/table_reading.h"
 #include "plan/plan.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 

@@ -13,23 +13,23 @@
 #include "base/hash_list.h"
 #include "base/input_file.h"
 #include "cli/device_log.h"
-#include "cli/learned_images.h"
-#include "cli/ledger.h"
-#include "cli/provenance_text.h"
-#include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
-#include "cli/table_data.h"
 #include "espalier/ops.h"
 #include "report/image.h"
 #include "report/progress.h"
 #include "report/table.h"
 #include "strategy/replicas.h"
+#include "tables/learned_images.h"
+#include "tables/ledger.h"
+#include "tables/loaded_table_model.h"
+#include "tables/provenance_text.h"
+#include "tables/replaced_model.h"
 
 namespace espalier::cli {
 namespace {
 
 // The mistakes the model is surest of, then images it got right.
-std::vector<int64_t> worth_showing(const Outcome& outcome, const Examples& test, size_t count) {
+std::vector<int64_t> worth_showing(const ImageOutcome& outcome, const Examples& test, size_t count) {
   std::vector<int64_t> order(static_cast<size_t>(test.rows()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   const auto wrong = [&](int64_t i) {
@@ -95,7 +95,7 @@ nlohmann::ordered_json class_rows_json(const std::vector<int64_t>& counts, int64
   return out;
 }
 
-std::string gallery(const Outcome& outcome, const Examples& test, const std::vector<std::string>& names,
+std::string gallery(const ImageOutcome& outcome, const Examples& test, const std::vector<std::string>& names,
                     const Terminal& terminal) {
   const int64_t most = terminal.colors ? 28 : 12;
   std::vector<std::string> blocks;
@@ -120,8 +120,8 @@ std::string gallery(const Outcome& outcome, const Examples& test, const std::vec
 }
 
 // The table of mistakes, some images, and the accuracy on so many.
-std::string images_report(const Outcome& outcome, const Examples& test, const std::vector<std::string>& names,
-                          bool show_images, const Terminal& terminal) {
+std::string images_report(const ImageOutcome& outcome, const Examples& test,
+                          const std::vector<std::string>& names, bool show_images, const Terminal& terminal) {
   // A page has no room for more.
   constexpr size_t kTableClasses = 30;
   std::string text;
@@ -204,7 +204,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   if (saved && ended_before(plan, run.resume, this_run, run.results)) return;
   const auto history = saved ? fit_or_leave(model, plan, run.resume, this_run, x, y, options)
                              : fit_or_stop(model, plan, x, y, options);
-  const Outcome outcome = outcome_on(model, rows.test);
+  const ImageOutcome outcome = outcome_on(model, rows.test);
   const bool replaced = saved && posix_env().exists(plan.model.path);
   if (saved) {
     known["run"] = name_of_run(this_run);
@@ -263,7 +263,7 @@ void evaluate_images(LoadedModel& model, const std::string& path, const std::str
   const std::vector<std::string> classes = image_classes(model, path);
   const Examples kept =
       images_to_evaluate(model, path, data, images_for(model, path, data, results), all, results);
-  const Outcome outcome = outcome_on(model, kept);
+  const ImageOutcome outcome = outcome_on(model, kept);
   if (results.json) {
     return results.write_json("evaluate", {{"model", path},
                                            {"data", data},

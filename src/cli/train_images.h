@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "cli/common.h"
-#include "cli/image_model.h"
 #include "cli/show_step.h"
 #include "data/hashed_examples.h"
 #include "espalier/saved_model.h"
 #include "plan/plan.h"
+#include "tables/image_model.h"
 
 namespace espalier::cli {
 

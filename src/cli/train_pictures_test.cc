@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
-#include "cli/image_files.h"
 #include "cli/interrupt_once_test.h"
 #include "cli/pictures_test.h"
 #include "espalier/csv.h"
 #include "espalier/error.h"
+#include "tables/image_files.h"
 #include "train/unsealed_test.h"
 
 namespace espalier::cli {

@@ -18,21 +18,21 @@
 #include "cli/device_flags.h"
 #include "cli/device_log.h"
 #include "cli/interrupt.h"
-#include "cli/learned_rows.h"
-#include "cli/ledger.h"
-#include "cli/linear_model.h"
-#include "cli/provenance.h"
-#include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
-#include "cli/row_checks.h"
-#include "cli/scores.h"
-#include "cli/split.h"
 #include "cli/table_flags.h"
-#include "cli/table_reading.h"
 #include "cli/train_images.h"
 #include "data/missing_labels.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "tables/learned_rows.h"
+#include "tables/ledger.h"
+#include "tables/linear_model.h"
+#include "tables/provenance.h"
+#include "tables/replaced_model.h"
+#include "tables/row_checks.h"
+#include "tables/scores.h"
+#include "tables/split.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -225,7 +225,7 @@ Decision decision_for(const PositiveClass& positive, const ColumnProgram& column
 }
 
 std::map<std::string, std::string> files_of(const ColumnProgram& columns, const Decision& decision,
-                                            const nlohmann::ordered_json& history, const Split& rows,
+                                            const nlohmann::ordered_json& history, const TrainingSplit& rows,
                                             const std::string& learned) {
   return {{kColumnsFile, columns.to_json()},
           {kHistoryFile, json_text(history)},
@@ -316,7 +316,7 @@ void train_table(const TableRun& run) {
   for (size_t i = 0; i < data.include.size(); ++i)
     options.include.push_back(column_at(cat("data.include[", i, "]"), data.include[i]));
   const std::vector<int64_t> labelled = in_both(labelled_rows(table, options), found.kept, data.file);
-  const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
+  const TrainingSplit rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = fit_columns(table, rows.train, options);
   check_replaced(plan.model.path, question_of(columns), plan.fit.epochs, run.force);
   std::optional<CsvTable> given_test;

@@ -3,8 +3,8 @@
 
 #include "cli/common.h"
 #include "cli/show_step.h"
-#include "cli/table_data.h"
 #include "plan/plan.h"
+#include "tables/loaded_table_model.h"
 
 namespace espalier::cli {
 
