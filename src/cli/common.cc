@@ -21,6 +21,7 @@
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "launch/launch_environment.h"
+#include "report/progress.h"
 #include "strategy/replicas.h"
 #include "text/text.h"
 #include "train/saved_files.h"
@@ -148,12 +149,21 @@ void Results::warn(const std::vector<std::string>& texts) const {
 }
 
 Results::operator Messages() const {
-  return {say_aside, [](const std::string& sentence) { say_aside(cat("note: ", sentence, "\n")); },
-          [*this](const std::string& sentence) { warn({sentence}); }};
-}
-
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return Messages({.lines = say_aside,
+                   .note = [](const std::string& sentence) { say_aside(cat("note: ", sentence, "\n")); },
+                   .warning = [*this](const std::string& sentence) { warn({sentence}); },
+                   .detail =
+                       [](const std::string& text, bool important) {
+                         const Terminal terminal = Terminal::of(STDERR_FILENO);
+                         say_aside(terminal.paint(important ? Ink::kBold : Ink::kDim, cat("  ", text)) +
+                                   "\n");
+                       },
+                   .progress =
+                       [](const std::string& label, int64_t total, const std::string& unit) {
+                         const auto bar = std::make_shared<ProgressBar>();
+                         bar->start(label, total, unit);
+                         return [bar](int64_t done) { bar->update(done); };
+                       }});
 }
 
 void Results::write_json(const std::string& verb, const nlohmann::ordered_json& body) const {

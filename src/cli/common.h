@@ -10,6 +10,7 @@
 
 #include "base/called_command.h"
 #include "base/input_file.h"
+#include "base/json.h"
 #include "base/messages.h"
 #include "cli/verbs.h"
 #include "espalier/layers.h"
@@ -59,9 +60,6 @@ struct Written {
 // Raises ValueError[results.apart] where two of them are one file, which the second would replace; "" and "-"
 // are none, and a stream takes both.
 void keep_apart(const std::vector<Written>& files);
-
-// Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.
-std::string json_text(const nlohmann::ordered_json& json);
 
 // On standard error, beside the results.
 void say_aside(const std::string& text);

@@ -7,11 +7,11 @@
 #include "base/format.h"
 #include "base/input_file.h"
 #include "cli/data_verbs.h"
+#include "cli/reading_bar.h"
 #include "cli/table_flags.h"
 #include "espalier/error.h"
 #include "format/byte_source.h"
 #include "format/tfrecord.h"
-#include "tables/reading_bar.h"
 #include "validate/schema_parts.h"
 #include "validate/sketch_files.h"
 

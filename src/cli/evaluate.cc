@@ -318,7 +318,7 @@ void evaluate(const EvaluateRun& run) {
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
   if (!run.all_rows) warn_of_learned_rows(saved, run.model, run.data, inputs, run.results);
   run.results.warn(warnings_of(report));
-  const Predictions predictions = predict_rows(saved.model, columns, inputs, saved.decision);
+  const Predictions predictions = predict_rows(saved.model, columns, inputs, saved.decision, run.results);
   run.results.warn(cut_warning(predictions.cuts(), columns, labels.size(0)));
   const Scores scores = score(columns, predictions, labels);
   const bool two = columns.classes().size() == 2;

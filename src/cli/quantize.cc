@@ -116,7 +116,8 @@ Cost cost_on(const QuantizeRun& run, LoadedTableModel& saved, QuantizedModel& qu
   const Tensor inputs = read_inputs(columns, table, run.calibrate, rows);
   warn_of_learned_rows(saved, run.model, run.calibrate, inputs, run.results);
   const auto score_of = [&](Model& model) {
-    const Scores scores = score(columns, predict_rows(model, columns, inputs, saved.decision), labels);
+    const Scores scores =
+        score(columns, predict_rows(model, columns, inputs, saved.decision, run.results), labels);
     return columns.classification() ? scores.accuracy : scores.r2.value_or(0);
   };
   return Cost{std::ssize(rows), columns.classification() ? "accuracy" : "r2", score_of(saved.model),
@@ -163,7 +164,8 @@ void quantize_images(const QuantizeRun& run, LoadedModel& model) {
   const HashedExamples images = images_for(model, run.model, run.calibrate, run.results);
   warn_of_learned_images(model, run.model, run.calibrate, images.hashes, run.results);
   QuantizedModel quantized = quantize_shown(run, model, images.x, "images");
-  const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
+  const Cost cost{images.rows(), "accuracy", accuracy_on(model, images, run.results),
+                  accuracy_on(quantized, images, run.results)};
   write_quantized(run, model, quantized,
                   {{kImagesFile, json_text({{"version", 1}, {"classes", image_classes(model, run.model)}})}},
                   {.rows = images.rows(), .unit = "images"}, cost);

@@ -204,14 +204,14 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
                      cat("put test images below ", data, "/test, others below ", data, "/train"));
   check_no_table_flags(flags, data);
   const ImageFolder folder = said_at(told, "data.image_size", [&] {
-    return ImageFolder::look(data, told.data.test_fraction, told.data.image_size);
+    return ImageFolder::look(data, told.data.test_fraction, told.data.image_size, flags.results);
   });
   TrainPlan plan = flags.plan.empty() ? with_flags(folder_plan(folder), flags) : told;
   if (flags.write_plan) {
     plan.data.image_size = {folder.height, folder.width};
     return write_shown(plan, flags.results);
   }
-  train_images(images_run(flags, plan), [&] { return rows_of_folder(folder, plan.data); });
+  train_images(images_run(flags, plan), [&] { return rows_of_folder(folder, plan.data, flags.results); });
   if (flags.show_step) return;
   if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
   // One that the model was not trained on.

@@ -204,7 +204,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   if (saved && ended_before(plan, run.resume, this_run, run.results)) return;
   const auto history = saved ? fit_or_leave(model, plan, run.resume, this_run, x, y, options)
                              : fit_or_stop(model, plan, x, y, options);
-  const ImageOutcome outcome = outcome_on(model, rows.test);
+  const ImageOutcome outcome = outcome_on(model, rows.test, run.results);
   const bool replaced = saved && posix_env().exists(plan.model.path);
   if (saved) {
     known["run"] = name_of_run(this_run);
@@ -263,7 +263,7 @@ void evaluate_images(LoadedModel& model, const std::string& path, const std::str
   const std::vector<std::string> classes = image_classes(model, path);
   const Examples kept =
       images_to_evaluate(model, path, data, images_for(model, path, data, results), all, results);
-  const ImageOutcome outcome = outcome_on(model, kept);
+  const ImageOutcome outcome = outcome_on(model, kept, results);
   if (results.json) {
     return results.write_json("evaluate", {{"model", path},
                                            {"data", data},

@@ -59,7 +59,7 @@ TEST_F(TrainPictures, TestRowsAreSpreadOverTheNamesOfEachClass) {
   }
   const auto tests = [&](double share) {
     std::string out;
-    for (const std::string& path : ImageFolder::look(folder + "/spread", share, {}).test.paths)
+    for (const std::string& path : ImageFolder::look(folder + "/spread", share, {}, {}).test.paths)
       out += fs::path(path).stem().string();
     return out;
   };

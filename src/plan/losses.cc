@@ -126,12 +126,12 @@ void compile(Model& model, const TrainPlan& plan, int64_t classes, int64_t posit
                  .loss_scale = plan.fit.dtype == "f16" ? std::optional(LossScale{}) : std::nullopt});
 }
 
-FitOptions fit_options(const TrainPlan& plan) {
+FitOptions fit_options(const TrainPlan& plan, bool shown) {
   FitOptions out{.epochs = plan.fit.epochs,
                  .batch_size = plan.fit.batch_size,
                  .shuffle = plan.fit.shuffle,
                  .steps_per_epoch = plan.fit.steps_per_epoch};
-  out.callbacks.push_back(std::make_shared<EndingProgress>(rate_text(plan)));
+  if (shown) out.callbacks.push_back(std::make_shared<EndingProgress>(rate_text(plan)));
   if (plan.fit.nudge) out.callbacks.push_back(Nudge(plan.fit.nudge));
   for (size_t i = 0; i < plan.callbacks.size(); ++i) {
     out.callbacks.push_back(placed_callback(plan, i));

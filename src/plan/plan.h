@@ -249,8 +249,8 @@ void check_layers(const TrainPlan& plan, const Dims& row);
 Loss make_loss(const LossPlan& plan, bool classification);
 // `classes`: how many the label has, 0 when it is a number; `positive`: of two the one that metrics count.
 void compile(Model& model, const TrainPlan& plan, int64_t classes, int64_t positive = 1);
-// Epochs, batches and callbacks, progress on standard error among them.
-FitOptions fit_options(const TrainPlan& plan);
+// Epochs, batches and callbacks. `shown`: progress on standard error among them.
+FitOptions fit_options(const TrainPlan& plan, bool shown = true);
 // What a plan's metrics may be called.
 std::vector<std::string> metric_names();
 // Of these names. Raises ValueError[train.metrics] for one that does not fit what is learned.

@@ -13,7 +13,6 @@
 #include "espalier/error.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
-#include "report/progress.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -139,8 +138,8 @@ std::string folder_above(const std::string& path) {
   return above.empty() ? "." : above;
 }
 
-ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
-                              const std::vector<int64_t>& size) {
+ImageFolder ImageFolder::look(const std::string& path, double test_fraction, const std::vector<int64_t>& size,
+                              const Messages& messages) {
   const std::string train = path + "/train", test = path + "/test";
   ImageFolder out;
   out.parted = is_image_folder(train) && is_image_folder(test);
@@ -152,8 +151,7 @@ ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
   std::vector<int64_t> heights, widths;
   BadImages bad;
   const auto files = std::ssize(out.train.paths) + std::ssize(out.test.paths);
-  ProgressBar bar;
-  bar.start("looking at images", files);
+  const Messages::Progress progress = messages.progress("looking at images", files);
   for (const ImageFiles* part : {&out.train, &out.test}) {
     for (const std::string& file : part->paths) {
       bad.try_read(file, [&] {
@@ -162,7 +160,7 @@ ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
         widths.push_back(type.shape[1]);
         if (type.shape[2] >= 3) out.channels = 3;
       });
-      bar.update(std::ssize(heights));
+      progress(std::ssize(heights));
     }
   }
   bad.raise();
@@ -283,12 +281,6 @@ ReadImages read_images(const std::vector<std::string>& paths, const TensorType& 
   out.x = out.paths.size() == paths.size() ? make_concrete(Literal(type, std::move(buffer)))
                                            : Tensor::from_bytes(type, buffer.get());
   return out;
-}
-
-ReadImages read_images(const std::vector<std::string>& paths, const TensorType& row, BadImages& bad) {
-  ProgressBar bar;
-  bar.start("reading images", std::ssize(paths));
-  return read_images(paths, row, bad, [&](int64_t read) { bar.update(read); });
 }
 
 }  // namespace espalier

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/messages.h"
 #include "base/sha256.h"
 #include "espalier/images.h"
 #include "plan/plan.h"
@@ -36,7 +37,8 @@ struct ImageFolder {
   // in the middle, at most 64. Raises IoError, FormatError[images.empty], [images.files] for files that
   // cannot be read, ValueError[images.classes] for fewer than two, [images.class] for one of test/ that
   // train/ has not, [images.size], [images.memory].
-  static ImageFolder look(const std::string& path, double test_fraction, const std::vector<int64_t>& size);
+  static ImageFolder look(const std::string& path, double test_fraction, const std::vector<int64_t>& size,
+                          const Messages& messages);
 
   std::string sizes;  // of the files: "40x30 to 800x600"
   TensorType row() const { return {DType::kF32, {height, width, channels}}; }
@@ -78,10 +80,9 @@ struct ReadImages {
   Tensor x;  // f32[paths, height, width, channels]: resized with antialiasing, pixels from 0 to 1
   std::vector<uint64_t> hashes;
 };
-// As models take them that take `row`, which may be without channels. `on_read` is told how many are read;
-// without it a bar on standard error is. Raises ValueError[images.memory] for more than 4 GiB of pixels.
+// As models take them that take `row`, which may be without channels. `on_read` is told how many are read.
+// Raises ValueError[images.memory] for more than 4 GiB of pixels.
 ReadImages read_images(const std::vector<std::string>& paths, const TensorType& row, BadImages& bad,
                        const std::function<void(int64_t)>& on_read);
-ReadImages read_images(const std::vector<std::string>& paths, const TensorType& row, BadImages& bad);
 
 }  // namespace espalier

@@ -8,7 +8,6 @@
 
 #include "base/format.h"
 #include "espalier/ops.h"
-#include "report/progress.h"
 #include "tables/image_files.h"
 #include "tables/loaded_table_model.h"
 
@@ -45,7 +44,7 @@ ImageRows rows_of_digits(const HashedExamples& all, const DataPlan& data) {
               "; the last ", tests, " rows are the test\n")};
 }
 
-ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
+ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data, const Messages& messages) {
   const auto trains = std::ssize(folder.train.paths), tests = std::ssize(folder.test.paths);
   if (tests == 0) {
     throw ValueError("train.rows",
@@ -57,7 +56,8 @@ ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
   }
   BadImages bad;
   const auto read = [&](const ImageFiles& files) {
-    ReadImages images = read_images(files.paths, folder.row(), bad);
+    ReadImages images = read_images(files.paths, folder.row(), bad,
+                                    messages.progress("reading images", std::ssize(files.paths)));
     return HashedExamples{{images.x, Tensor::of(files.labels)}, std::move(images.hashes)};
   };
   const HashedExamples train = read(folder.train), test = read(folder.test);
@@ -138,7 +138,8 @@ HashedExamples images_for(LoadedModel& model, const std::string& path, const std
     if (part != data) messages.note(cat("the images of ", part, " are evaluated"));
     const ImageFiles files = in_classes(list_image_folder(part), classes, part);
     BadImages bad;
-    ReadImages images = read_images(files.paths, model.input_rows()[0], bad);
+    ReadImages images = read_images(files.paths, model.input_rows()[0], bad,
+                                    messages.progress("reading images", std::ssize(files.paths)));
     bad.raise();
     return {{images.x, Tensor::of(files.labels)}, std::move(images.hashes)};
   }
@@ -168,11 +169,10 @@ ImagePredictions classify_images(Model& model, const Tensor& images) {
   return out;
 }
 
-ImageOutcome outcome_on(Model& model, const Examples& test) {
+ImageOutcome outcome_on(Model& model, const Examples& test, const Messages& messages) {
   constexpr int64_t kRows = 512;
   ImageOutcome out;
-  ProgressBar bar;
-  bar.start("evaluating", test.rows(), " images");
+  const Messages::Progress progress = messages.progress("evaluating", test.rows(), " images");
   for (int64_t begin = 0; begin < test.rows(); begin += kRows) {
     const Examples part = test.slice(begin, std::min(begin + kRows, test.rows()));
     const ImagePredictions said = classify_images(model, part.x);
@@ -186,11 +186,13 @@ ImageOutcome outcome_on(Model& model, const Examples& test) {
       ++out.counts[static_cast<size_t>(label * out.classes + best)];
       out.right += label == best;
     }
-    bar.update(begin + part.rows());
+    progress(begin + part.rows());
   }
   return out;
 }
 
-double accuracy_on(Model& model, const Examples& images) { return outcome_on(model, images).accuracy(); }
+double accuracy_on(Model& model, const Examples& images, const Messages& messages) {
+  return outcome_on(model, images, messages).accuracy();
+}
 
 }  // namespace espalier

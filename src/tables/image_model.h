@@ -21,7 +21,7 @@ struct ImageRows {
 };
 // Digits, the last rows are the test. Raises ValueError[train.rows] unless both sides have some.
 ImageRows rows_of_digits(const HashedExamples& all, const DataPlan& data);
-ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data);
+ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data, const Messages& messages);
 
 // Beside a saved model of images: the names of its classes.
 inline constexpr const char* kImagesFile = "images.json";
@@ -40,7 +40,7 @@ HashedExamples digits_for(const LoadedModel& model, const std::string& path, con
 HashedExamples images_for(LoadedModel& model, const std::string& path, const std::string& data,
                           const Messages& messages);
 // Of these images, the share whose label it says.
-double accuracy_on(Model& model, const Examples& images);
+double accuracy_on(Model& model, const Examples& images, const Messages& messages);
 // What a model says of each of some images.
 struct ImagePredictions {
   std::vector<float> probabilities;  // [images, classes]
@@ -58,7 +58,7 @@ struct ImageOutcome {
 
   double accuracy() const { return static_cast<double>(right) / static_cast<double>(predicted.size()); }
 };
-ImageOutcome outcome_on(Model& model, const Examples& test);
+ImageOutcome outcome_on(Model& model, const Examples& test, const Messages& messages);
 
 // "0", "1", ...: how classes are called that have no names.
 std::vector<std::string> numbers_below(int64_t classes);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/messages.h"
 #include "espalier/model.h"
 #include "plan/plan.h"
 #include "tables/ledger.h"
@@ -16,9 +17,9 @@ struct LinearModel {
   std::shared_ptr<Ledger> ledger;
 };
 // A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
-// Of what is shown a bar is left, and nothing is saved. `classes`: 0 of a number; `positive`: as of
+// Its callbacks log and save nothing. `classes`: 0 of a number; `positive`: as of
 // compile(). `stop`: a callback that may end it, or null.
 LinearModel fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x, const Tensor& y,
-                       FitOptions options, const std::shared_ptr<Callback>& stop);
+                       FitOptions options, const std::shared_ptr<Callback>& stop, const Messages& messages);
 
 }  // namespace espalier

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 Json json_of_source(const std::string& file, const CsvTable* table = nullptr) {
   Json out = {{"file", file}};
   if (table) out["rows"] = table->rows();
-  if (is_stream(file)) return out;
+  if (file == kInMemory || file == kTestInMemory || is_stream(file)) return out;
   const FileDigest digest = digest_file(file);
   out["bytes"] = digest.bytes;
   out["sha256"] = digest.sha256;

@@ -15,8 +15,11 @@
 
 namespace espalier {
 
+// What messages, and training.json, call tables that lie in no file.
+inline constexpr const char *kInMemory = "the table", *kTestInMemory = "the test table";
+
 // What training.json keeps as "lineage"; `alike` as of Lineage. Standard input has no name to find it by, and
-// no digest.
+// no digest, nor has a table in memory.
 nlohmann::ordered_json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& test,
                                   const TrainingSplit& rows, int64_t alike);
 std::string held_out_csv(const TrainingSplit& rows);

@@ -125,7 +125,7 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
   if (threshold) saved.decision.threshold = threshold;
   const Tensor labels = read_labels(saved.columns, now.table, data, now.rows);
   const Tensor inputs = read_inputs(saved.columns, now.table, data, now.rows);
-  const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
+  const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision, messages);
   ScoredTable out = scored_by(saved, now.table, now.rows, predictions, labels);
   for (std::string& name : out.classes) name = now.classes[static_cast<size_t>(place_of(name, now.classes))];
   if (now.task == ScoreTask::kRanking) out.rank_by(options.query, source_name(data));
@@ -149,7 +149,7 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);
   if (!options.all_rows) warn_of_learned_rows(saved, model, data, inputs, messages);
   messages.warn(warnings_of(report));
-  const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
+  const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision, messages);
   ScoredTable out = scored_by(saved, table, std::move(rows), predictions, labels);
   out.kept = std::move(kept);
   if (const std::optional<Lineage> lineage = read_lineage(saved.model, model))

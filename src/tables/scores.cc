@@ -15,7 +15,6 @@
 #include "evaluate/rates.h"
 #include "evaluate/regression.h"
 #include "evaluate/score_means.h"
-#include "report/progress.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -85,17 +84,16 @@ double shortest_between(double low, double high) {
 }
 
 // In parts, so that a bar shows how far it is.
-Tensor outputs_of(Model& model, const Tensor& inputs) {
+Tensor outputs_of(Model& model, const Tensor& inputs, const Messages& messages) {
   constexpr int64_t kBatch = 1024, kPart = 16 * kBatch;
   const int64_t rows = inputs.size(0), width = inputs.size(1);
   if (rows <= kPart) return model.predict(inputs, kBatch);
   std::vector<Tensor> parts;
-  ProgressBar bar;
-  bar.start("predicting", rows, " rows");
+  const Messages::Progress progress = messages.progress("predicting", rows, " rows");
   for (int64_t begin = 0; begin < rows; begin += kPart) {
     const int64_t end = std::min(begin + kPart, rows);
     parts.push_back(model.predict(slice(inputs, {begin, 0}, {end, width}), kBatch));
-    bar.update(end);
+    progress(end);
   }
   return concatenate(parts, 0);
 }
@@ -119,8 +117,8 @@ void add_positive(Json& body, const PositiveClass& positive) {
 }
 
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
-                         const Decision& decision) {
-  const Tensor outputs = convert(outputs_of(model, inputs), DType::kF32);
+                         const Decision& decision, const Messages& messages) {
+  const Tensor outputs = convert(outputs_of(model, inputs, messages), DType::kF32);
   const auto width = columns.classification() ? static_cast<int64_t>(columns.classes().size()) : 1;
   if (outputs.rank() != 2 || outputs.size(1) != width) {
     throw ShapeError("model.outputs", cat("the model gives ", outputs.type(), " where its columns need ",

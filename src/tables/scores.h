@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/messages.h"
 #include "espalier/model.h"
 #include "report/terminal.h"
 #include "tables/loaded_table_model.h"
@@ -25,7 +26,7 @@ struct Predictions {
   int64_t cuts() const { return std::ranges::count(cut, true); }
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
-                         const Decision& decision = {});
+                         const Decision& decision = {}, const Messages& messages = {});
 // How columns of probabilities are called that are written, before the class.
 inline constexpr std::string_view kProbabilityOf = "probability of ";
 // "a row is yes from a probability of 0.3 on"; empty without a threshold.

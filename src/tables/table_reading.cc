@@ -10,11 +10,38 @@
 #include "base/listed_names.h"
 #include "base/shortened.h"
 #include "espalier/tables.h"
-#include "tables/reading_bar.h"
+#include "format/byte_source.h"
 #include "train/saved_files.h"
 #include "validate/table_rows.h"
 
 namespace espalier {
+namespace {
+
+// The bytes of a file.
+std::string read_with_progress(const std::string& path, const Messages& messages) {
+  const std::unique_ptr<ByteSource> source = open_bytes(path);
+  std::error_code unknown;
+  const uintmax_t found = std::filesystem::file_size(path, unknown);
+  const uint64_t size = unknown ? 0 : found;  // as of a pipe
+  // Small files, of which there may be many, need no large part.
+  const size_t part = std::clamp<uint64_t>(size + 1, 1 << 16, 1 << 20);
+  std::string out;
+  out.reserve(size + part);
+  constexpr uint64_t kMega = 1000000;
+  const Messages::Progress progress =
+      messages.progress(cat("reading ", path), static_cast<int64_t>(size / kMega), " MB");
+  for (size_t count = part; count == part;) {
+    const size_t before = out.size();
+    out.resize(before + part);
+    count = source->read(out.data() + before, part);
+    out.resize(before + count);
+    progress(static_cast<int64_t>(out.size() / kMega));
+  }
+  return out;
+}
+
+}  // namespace
+
 TableReading TableReading::beside(char point) const {
   TableReading out = *this;
   out.in_doubt = point;
@@ -92,7 +119,7 @@ CsvTable TableReading::read(const std::string& path, const std::vector<std::stri
   check_table_file(path);
   const CsvOptions options = csv_options(expected);
   CsvTable table = path == "-" ? parse_table(read_text(path), source_name(path), options)
-                               : parse_table(read_with_bar(path), path, options);
+                               : parse_table(read_with_progress(path, messages), path, options);
   for (const std::string& note : table.notes()) messages.note(cat(source_name(path), ": ", note));
   return table;
 }
