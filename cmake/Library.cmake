@@ -65,20 +65,6 @@ function(espalier_cli_library name)
   espalier_unity(${name})
 endfunction()
 
-# Takes the files of these names out of cli_files into a library of their own.
-macro(espalier_cli_part name names)
-  set(part ${cli_files})
-  list(FILTER part INCLUDE REGEX "/src/cli/(${names})\\.cc$")
-  list(REMOVE_ITEM cli_files ${part} "")
-  if(part)
-    espalier_cli_library(${name} ${part})
-  endif()
-endmacro()
-# Plans know no flags, and what reads files of scores knows no models, so that their fuzzers are built without
-# the verbs.
-espalier_cli_part(espalier_plan "plan_[^/]*")
-espalier_cli_part(espalier_scores "common|missing_flag|near_files|read_scores|reading_bar|scored_table|table_flags|where")
-
 # The verbs are objects of their own, so that tests of the room cli can call them.
 if(cli_files)
   espalier_cli_library(espalier_cli ${cli_files})
@@ -98,7 +84,7 @@ if(cli_main)
   set_target_properties(espalier_command PROPERTIES OUTPUT_NAME espalier)
   target_compile_options(espalier_command PRIVATE $<$<CONFIG:Release>:-O1>)
   if(TARGET espalier_cli)
-    target_link_libraries(espalier_command PRIVATE espalier_cli espalier_plan espalier_scores)
+    target_link_libraries(espalier_command PRIVATE espalier_cli)
   endif()
 else()
   message(STATUS "espalier: no src/cli/main.cc yet, the command is skipped")

@@ -84,7 +84,7 @@ foreach(room IN LISTS test_rooms)
   target_compile_definitions(test_${room} PRIVATE ESPALIER_CONFIG="${CMAKE_BUILD_TYPE}")
   # The command and its verbs, for the tests that call or run them.
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_cli)
-    target_link_libraries(test_${room} PRIVATE espalier_cli espalier_plan espalier_scores)
+    target_link_libraries(test_${room} PRIVATE espalier_cli)
   endif()
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_command)
     add_dependencies(test_${room} espalier_command)

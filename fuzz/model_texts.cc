@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "cli/provenance_text.h"
 #include "espalier/decision.h"
 #include "fuzz/mutate.h"
+#include "tables/provenance_text.h"
 
 using namespace espalier;
 
@@ -22,14 +22,14 @@ void require(bool good, const char* what) {
 }
 
 void read_history(const std::string& text) {
-  const auto lineage = cli::lineage_in({{"lineage", parse_json(text)}}, "model");
+  const auto lineage = lineage_in({{"lineage", parse_json(text)}}, "model");
   require(lineage && lineage->data.rows && *lineage->data.rows >= 0, "rows of the lineage");
   require(std::min({lineage->train_rows, lineage->validation_rows, lineage->test_rows}) >= 0,
           "rows of a part");
 }
 
 void read_held_out(const std::string& text) {
-  const std::vector<int64_t> rows = cli::held_out_rows(text, "model");
+  const std::vector<int64_t> rows = held_out_rows(text, "model");
   require(std::ranges::is_sorted(rows), "test rows are not in order");
   require(rows.empty() || rows.front() >= 0, "a row that judges");
 }

@@ -1,5 +1,5 @@
 // Mutated plans: refused with a FormatError that names a line, or a plan that is written and read as itself.
-#include "cli/plan.h"
+#include "plan/plan.h"
 
 #include "fuzz/mutate.h"
 
@@ -8,22 +8,22 @@ using namespace espalier;
 namespace {
 
 bool accept(const std::string& text) {
-  cli::TrainPlan plan;
+  TrainPlan plan;
   try {
-    plan = cli::read_plan(text, "plan");
+    plan = read_plan(text, "plan");
   } catch (const FormatError& error) {
     if (error.message().find("line ") == std::string::npos) throw InternalError("a mistake without its line");
     return false;
   }
-  const std::string written = cli::write_plan(plan);
-  if (cli::write_plan(cli::read_plan(written, "written")) != written)
+  const std::string written = write_plan(plan);
+  if (write_plan(read_plan(written, "written")) != written)
     throw InternalError("written and read it is another plan");
   return true;
 }
 
-std::string written(cli::TrainPlan plan) {
+std::string written(TrainPlan plan) {
   plan.data.label = "kind";
-  return cli::write_plan(plan);
+  return write_plan(plan);
 }
 
 constexpr const char* kShort = R"(callbacks = []
@@ -75,8 +75,7 @@ baseline = 0.5
 }  // namespace
 
 int main(int argc, char** argv) {
-  return fuzz::run(argc, argv, "fuzz_plan",
-                   {written(cli::table_plan()), cli::write_plan(cli::image_plan()), kShort, kLong},
+  return fuzz::run(argc, argv, "fuzz_plan", {written(table_plan()), write_plan(image_plan()), kShort, kLong},
                    {"[",
                     "]",
                     "{",

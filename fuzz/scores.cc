@@ -2,30 +2,27 @@
 // judged.
 #include <filesystem>
 
-#include "cli/scored_table.h"
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
+#include "tables/scored_table.h"
 
 using namespace espalier;
-using cli::ScoredFlags;
-using cli::ScoredTable;
-using cli::Task;
 
 namespace {
 
-const std::vector<ScoredFlags>& all_flags() {
-  static const std::vector<ScoredFlags> out = {
+const std::vector<ScoredColumns>& all_flags() {
+  static const std::vector<ScoredColumns> out = {
       {.label = "y", .score = "p"},
       {.label = "y", .score = "p", .weight = "w"},
-      {.label = "k", .score = "s", .weight = "w", .task = Task::kClasses},
-      {.label = "k", .score = "ant=p,bee=b", .task = Task::kClasses},
-      {.label = "y", .score = "p", .weight = "w", .task = Task::kRegression},
+      {.label = "k", .score = "s", .weight = "w", .task = ScoreTask::kClasses},
+      {.label = "k", .score = "ant=p,bee=b", .task = ScoreTask::kClasses},
+      {.label = "y", .score = "p", .weight = "w", .task = ScoreTask::kRegression},
       {.label = "y", .score = "p", .query = "q"},
   };
   return out;
 }
 
-void judge(const ScoredTable& rows, const ScoredFlags& flags) {
+void judge(const ScoredTable& rows, const ScoredColumns& flags) {
   const size_t count = rows.rows.size();
   if (!count || (!flags.weight.empty() && rows.weights.size() != count))
     throw InternalError("rows are left out in silence");
@@ -50,9 +47,9 @@ bool accept(const std::string& bytes) {
   const Quiet quiet;
   const std::string path = fuzz::file_with(bytes), name = std::filesystem::path(path).filename();
   bool accepted = false;
-  for (const ScoredFlags& flags : all_flags()) {
+  for (const ScoredColumns& flags : all_flags()) {
     try {
-      judge(cli::read_scores(path, {}, flags, {"", "?"}, {}, Expression("w != 7")), flags);
+      judge(read_scores(path, {}, flags, {"", "?"}, {}, Expression("w != 7")), flags);
       accepted = true;
     } catch (const Error& error) {
       if (dynamic_cast<const InternalError*>(&error)) throw;

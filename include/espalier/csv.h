@@ -118,6 +118,8 @@ class CsvTable {
   // The same table, its lines too, but for these cells, each named once, in the order of rows and columns.
   // Raises FormatError[csv.size] beyond 4 GiB.
   CsvTable with_cells(std::span<const CsvChange> changes, Location at = Location::here()) const;
+  // These rows alone, in this order, with their lines. Raises ValueError[csv.rows] for one that is not there.
+  CsvTable with_rows(std::span<const int64_t> rows, Location at = Location::here()) const;
 
  private:
   struct Cells;
@@ -141,6 +143,12 @@ class CsvTable {
   CsvNumbers numbers_;
   char delimiter_ = ',';
 };
+
+// A table of cells at hand, whose lines are counted from 1: numbers as text with a point, "" for no value.
+// Raises ValueError: csv.names for an empty name or one that stands twice, csv.columns for a row of another
+// number of cells, csv.nul.
+CsvTable make_table(const std::vector<std::string>& names, const std::vector<std::vector<std::string>>& rows,
+                    Location at = Location::here());
 
 // Memory is at most 16 times the text and 64 MiB. Raises FormatError with line and column: csv.columns for a
 // line of another number of cells, csv.quote for a quote without its end or text behind it, csv.nul,

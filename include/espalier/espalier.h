@@ -45,6 +45,7 @@
 #include "espalier/shape.h"
 #include "espalier/source.h"
 #include "espalier/strategy.h"
+#include "espalier/table_model.h"
 #include "espalier/tables.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"

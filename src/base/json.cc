@@ -33,4 +33,8 @@ nlohmann::ordered_json parse_json(std::string_view text, const JsonLimits& limit
   }
 }
 
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace espalier

@@ -9,6 +9,7 @@
 #include "base/shortest.h"
 #include "data/equal_values.h"
 #include "espalier/error.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -70,12 +71,12 @@ std::vector<size_t> joined_rows(const ScoredTable& now, const ScoredTable& befor
 }
 
 std::string truth(const ScoredTable& scored, size_t row) {
-  if (scored.task == Task::kRegression) return shortest(scored.truths[row]);
-  if (scored.task == Task::kClasses) return scored.classes[scored.is[row]];
+  if (scored.task == ScoreTask::kRegression) return shortest(scored.truths[row]);
+  if (scored.task == ScoreTask::kClasses) return scored.classes[scored.is[row]];
   return scored.labels[row] ? "positive" : "negative";
 }
 void check_task(const ScoredTable& now) {
-  if (now.task == Task::kRanking)
+  if (now.task == ScoreTask::kRanking)
     throw ValueError("evaluate.task", "--baseline is for decisions and numbers, not for orders of queries");
 }
 void check_truths(const ScoredTable& now, const ScoredTable& before, const std::vector<size_t>& places,
@@ -110,10 +111,10 @@ class Comparison {
 
   AgainstBaseline of(const SliceFlags& slicing, double moved_by, const MissingWords& missing) const {
     AgainstBaseline out;
-    if (moved_by > 0 && now_.task != Task::kRegression)
+    if (moved_by > 0 && now_.task != ScoreTask::kRegression)
       throw ValueError("baseline.moved", "--moved-by is for predicted numbers, not for decisions");
     slicing.with_slicings(now_, missing, [&](const auto& slicings, const SliceOptions& options) {
-      if (now_.task == Task::kRegression)
+      if (now_.task == ScoreTask::kRegression)
         out.moves = espalier::moves(
             {now_.truths, in_order(before_.scores), now_.scores, now_.weights, moved_by}, slicings, options);
       else
@@ -177,10 +178,10 @@ std::vector<std::string> BaselineFlags::words() const {
 }
 
 AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const SliceFlags& slicing,
-                                              const TableFlags& reading, const ScoredFlags& scored,
+                                              const TableReading& reading, const ScoredColumns& scored,
                                               const MissingWords& missing, const Results& results) const {
   check_task(now);
-  ScoredFlags of_before = scored;  // its scores are of the same class
+  ScoredColumns of_before = scored;  // its scores are of the same class
   of_before.positive = now.positive.value;
   of_before.favourable.clear();
   const ScoredTable before = read_scores(from, reading, of_before, missing, results);

@@ -11,6 +11,7 @@
 #include "evaluate/churn.h"
 #include "evaluate/moves.h"
 #include "report/terminal.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 
@@ -36,9 +37,9 @@ struct BaselineFlags {
   // --id. Raises ValueError: baseline.rows where a row is in one file alone, an id comes twice or labels
   // differ, with the line; baseline.moved for --moved-by of decisions; and as read_scores(), churn() and
   // moves().
-  AgainstBaseline compare_scores(const ScoredTable& now, const SliceFlags& slicing, const TableFlags& reading,
-                                 const ScoredFlags& scored, const MissingWords& missing,
-                                 const Results& results) const;
+  AgainstBaseline compare_scores(const ScoredTable& now, const SliceFlags& slicing,
+                                 const TableReading& reading, const ScoredColumns& scored,
+                                 const MissingWords& missing, const Results& results) const;
   // The same of another model's predictions of the very same rows, score_again()'s.
   AgainstBaseline compare(const ScoredTable& now, const ScoredTable& before, const SliceFlags& slicing,
                           const MissingWords& missing) const;

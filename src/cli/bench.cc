@@ -18,6 +18,7 @@
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "kernels/probe.h"
+#include "plan/plan.h"
 #include "report/table.h"
 #include "runtime/profile.h"
 

@@ -19,6 +19,8 @@
 #include "cli/device_flags.h"
 #include "cli/lineage_section.h"
 #include "cli/rows_section.h"
+#include "cli/scored_flags.h"
+#include "cli/table_flags.h"
 #include "cli/where.h"
 #include "evaluate/slice_columns.h"
 #include "fairness/rare_slices.h"
@@ -28,6 +30,7 @@
 #include "gate/gates.h"
 #include "gate/reports.h"
 #include "gate/verdict.h"
+#include "tables/kept_rows.h"
 
 namespace espalier::cli {
 namespace {
@@ -74,7 +77,7 @@ void warn_of_thresholds(const CheckRun& run, const Gates& gates, const ScoredTab
 
 // Gates count from a class that is known.
 void need_positive_of_gates(const Gates& gates, const ScoredTable& rows) {
-  if (rows.task != Task::kTwoClasses || rows.positive.known()) return;
+  if (rows.task != ScoreTask::kTwoClasses || rows.positive.known()) return;
   const auto found =
       std::ranges::find_if(gates.gates, [](const Gate& gate) { return counts_positives(gate); });
   if (found != gates.gates.end())
@@ -271,16 +274,16 @@ void check(CheckRun run) {
   if (run.results.json) {
     nlohmann::ordered_json report = {{"version", 1}, {"verb", "check"}};
     report.update(json_of(verdict));
-    if (rows.task == Task::kTwoClasses) add_positive(report, rows.positive);
+    if (rows.task == ScoreTask::kTwoClasses) add_positive(report, rows.positive);
     if (!turned.empty()) report["baseline_scores_of"] = turned;
-    if (rows.kept) report["where"] = cli::json_of(*rows.kept);
+    if (rows.kept) report["where"] = json_of(*rows.kept);
     if (tables) report["not_compared"] = json_of(tables->data.listed());
     run.results.write(json_text(report));
   } else {
     const Terminal terminal = run.results.terminal();
     run.results.write(text_report(verdict, terminal) + (tables ? text(tables->data.listed()) : "") +
-                      (rows.kept ? cli::text_of(*rows.kept) : "") +
-                      (rows.task == Task::kTwoClasses
+                      (rows.kept ? text_of(*rows.kept) : "") +
+                      (rows.task == ScoreTask::kTwoClasses
                            ? positive_line(rows.positive, rows.label, rows.classes, terminal)
                            : "") +
                       (run.html.empty() ? "" : cat(source_name(run.html), " is the page, for a browser.\n")));
@@ -320,7 +323,7 @@ void check_flags_of_check(const CheckRun& run) {
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
   if (run.scores.empty() && (run.baseline.empty() || before)) run.scored.check_beside_model("check.flags");
-  if (!run.scored.positive.empty() && run.scored.task != Task::kTwoClasses)
+  if (!run.scored.positive.empty() && run.scored.task != ScoreTask::kTwoClasses)
     throw CLI::ExcludesError("--positive", "other tasks than two-classes");
   if (!run.scored.positive.empty() && !run.scores.empty() && !run.scored.query.empty())
     throw CLI::ExcludesError("--query", "--positive");
@@ -401,8 +404,8 @@ void add_check(CLI::App& app) {
           "still be valid")
       ->option_text("DATE [today]");
   verb->option_defaults()->group("Scored rows (--scores, or a table as --baseline)");
-  run->scored.add(*verb);
-  run->scored.add_task(*verb);
+  add_scored_columns(*verb, run->scored);
+  add_task(*verb, run->scored);
   for (const char* of_models_too : {"--positive", "--query"})
     verb->get_option(of_models_too)->group("Options");
   verb->option_defaults()->group("Slices");
@@ -415,7 +418,7 @@ void add_check(CLI::App& app) {
       ->needs("--schema", "--train");
   run->intervals.add(*verb);
   verb->option_defaults()->group("Table format");
-  run->table.add(*verb);
+  add_table_reading(*verb, run->table);
   verb->option_defaults()->group("Output");
   CLI::Option* html =
       verb->add_option("--html", run->html, "Write an HTML report of the verdict and every slice");

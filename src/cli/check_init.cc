@@ -55,7 +55,7 @@ void write_gates(CheckRun run) {
   }
   if (!run.from.empty()) return import_gates(run);
   const ScoredTable rows = rows_of(run, run.scores, run.where);
-  if (rows.task == Task::kTwoClasses && !rows.positive.known())
+  if (rows.task == ScoreTask::kTwoClasses && !rows.positive.known())
     throw_no_positive(cat("label \"", rows.label, "\""), rows.classes, "gates count");
   std::vector<std::string> remarks;
   if (!run.slicing.any()) {

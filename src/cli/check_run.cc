@@ -7,13 +7,13 @@
 #include "base/shortened.h"
 #include "cli/device_flags.h"
 #include "cli/slice_choice.h"
-#include "cli/table_data.h"
 #include "data/column_profile.h"
 #include "data/column_steps.h"
 #include "data/label_dots.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
 #include "gate/schema_faults.h"
+#include "tables/loaded_table_model.h"
 #include "validate/schema_parts.h"
 
 namespace espalier::cli {
@@ -31,7 +31,7 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
     return run.read_gates ? run.read_gates->positive_of(label) : std::string();
   };
   if (!scores.empty()) {
-    ScoredFlags flags = run.scored;
+    ScoredColumns flags = run.scored;
     flags.gates = gates(flags.label);
     return read_scores(scores, run.table, flags, with_domains(run.scored.missing.all(), run.of_schema.schema),
                        run.results, where);
@@ -108,9 +108,9 @@ void check_columns(const CsvTable& out, const CheckRun& run, const ScoredTable& 
 // the model reads and does not.
 CsvTable train_table(const CheckRun& run, const ScoredTable& rows, DataFaultOptions& options) {
   if (!run.scores.empty())
-    return run.table.beside(rows.table.numbers().point).read(run.train, rows.table.names());
-  const TableModel model = TableModel::load(run.model);
-  CsvTable out = model.read(run.table, run.train);
+    return run.table.beside(rows.table.numbers().point).read(run.train, rows.table.names(), run.results);
+  const LoadedTableModel model = LoadedTableModel::load(run.model);
+  CsvTable out = model.read(run.table, run.train, run.results);
   options.steps = steps_of(model.columns);
   options.unread.insert(out.names().begin(), out.names().end());
   for (const std::string& name : model.columns.columns_read()) {

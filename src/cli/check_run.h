@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "cli/interval_flags.h"
-#include "cli/plan.h"
 #include "cli/schema_slices.h"
-#include "cli/scored_table.h"
 #include "cli/slice_flags.h"
 #include "format/expression.h"
 #include "gate/data_faults.h"
 #include "gate/gates.h"
+#include "plan/plan.h"
+#include "tables/scored_table.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 
@@ -24,12 +25,12 @@ struct CheckRun {
   SlicingSchema of_schema = {};
   int64_t with_rows = 0, rare = kRareRows;  // of the page
   bool init = false, strip_label_dots = false, all_rows = false;
-  ScoredFlags scored;
+  ScoredColumns scored;
   SliceFlags slicing;
   const Gates* read_gates = nullptr;  // those of `gates`, once they are read
   IntervalFlags intervals;
   DevicePlan device = {};  // where a model computes
-  TableFlags table;
+  TableReading table;
   Results results;
 };
 

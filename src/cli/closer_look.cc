@@ -67,7 +67,7 @@ std::vector<std::string> look_at_tables(const CheckRun& run, const std::string& 
 }  // namespace
 
 std::vector<std::string> CloserLook::all() const {
-  if (rows.task != Task::kTwoClasses) {
+  if (rows.task != ScoreTask::kTwoClasses) {
     CheckRun plain = run;
     if (!slicing.any()) plain.intervals = {};
     return evaluated(plain, slicing);
@@ -94,7 +94,7 @@ std::vector<std::string> CloserLook::at(const Gate& gate) const {
     if (std::ranges::count(known, metric.name())) metrics.push_back(metric.name());
   }
   if (!metrics.empty()) out.insert(out.end(), {"--metric", names_in_list(metrics)});
-  if (rates && rows.task == Task::kTwoClasses)
+  if (rates && rows.task == ScoreTask::kTwoClasses)
     out.insert(out.end(), {"--threshold", shortest(gate.threshold)});
   return out;
 }

@@ -8,33 +8,25 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
-#include "cli/near_files.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "launch/launch_environment.h"
+#include "report/progress.h"
 #include "strategy/replicas.h"
 #include "text/text.h"
 #include "train/saved_files.h"
 
 namespace espalier::cli {
-namespace {
-
-std::string program = "espalier";
-std::vector<std::string> words_called;
-
-}  // namespace
-
 void say_aside(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 std::string headed_line(const std::string& head, const std::string& text) {
@@ -42,15 +34,8 @@ std::string headed_line(const std::string& head, const std::string& text) {
   return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
 }
 
-void set_program(const std::string& name, const std::vector<std::string>& words) {
-  program = name;
-  words_called = words;
-}
-
-const std::vector<std::string>& called_words() { return words_called; }
-
 std::string called_again(const std::string& flag) {
-  std::vector<std::string> words = words_called;
+  std::vector<std::string> words = called_words();
   if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);
   if (!flag.empty() && std::ranges::find(words, flag) == words.end()) words.push_back(flag);
   bool reads = false;
@@ -59,10 +44,6 @@ std::string called_again(const std::string& flag) {
   const char* const launch = std::getenv(kLaunchVariable);
   return cat("`", launch ? cat(launch, " -- ") : "", command(words), "`",
              reads ? " with the same standard input" : "");
-}
-
-std::string command(const std::vector<std::string>& arguments) {
-  return cat(shell_words({program}), " ", shell_words(arguments));
 }
 
 std::string file_word(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
@@ -89,23 +70,6 @@ std::vector<std::string> check_words(const std::string& of_model, const std::str
       (folder.parent_path() / (name == "model" ? "gates.toml" : cat(name, "-gates.toml"))).string();
   if (posix_env().exists(gates)) return {"check", model, data, "--gates", gates};
   return {"check", model, data, "--init", "--out", gates};
-}
-
-std::string read_text(const std::string& path) {
-  if (path != "-") {
-    check_file(path);
-    return posix_env().read_file(path);
-  }
-  if (std::cin.eof())
-    throw ValueError("data.input", "standard input was read already: it can be one of the files, not more");
-  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  std::cin.setstate(std::ios::eofbit);
-  if (std::cin.bad()) throw IoError("file.read", "cannot read standard input");
-  return text;
-}
-
-std::string source_name(const std::string& path) {
-  return path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
 }
 
 std::shared_ptr<const Graph> read_program(const std::string& path) {
@@ -156,14 +120,7 @@ void Results::write(std::string_view text) const {
     throw IoError("file.write", "cannot write standard output");
 }
 
-void Results::keep(const std::vector<std::string>& inputs) const {
-  std::error_code none;
-  for (const std::string& input : inputs) {
-    if (out != "-" && input != "-" && std::filesystem::equivalent(out, input, none))
-      throw ValueError("results.out", cat("results into ", out, " would replace what is read here"),
-                       "name another file");
-  }
-}
+void Results::keep(const std::vector<std::string>& inputs) const { keep_inputs(out, inputs); }
 
 void keep_apart(const std::vector<Written>& files) {
   namespace fs = std::filesystem;
@@ -191,8 +148,22 @@ void Results::warn(const std::vector<std::string>& texts) const {
   warned->insert(warned->end(), texts.begin(), texts.end());
 }
 
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+Results::operator Messages() const {
+  return Messages({.lines = say_aside,
+                   .note = [](const std::string& sentence) { say_aside(cat("note: ", sentence, "\n")); },
+                   .warning = [*this](const std::string& sentence) { warn({sentence}); },
+                   .detail =
+                       [](const std::string& text, bool important) {
+                         const Terminal terminal = Terminal::of(STDERR_FILENO);
+                         say_aside(terminal.paint(important ? Ink::kBold : Ink::kDim, cat("  ", text)) +
+                                   "\n");
+                       },
+                   .progress =
+                       [](const std::string& label, int64_t total, const std::string& unit) {
+                         const auto bar = std::make_shared<ProgressBar>();
+                         bar->start(label, total, unit);
+                         return [bar](int64_t done) { bar->update(done); };
+                       }});
 }
 
 void Results::write_json(const std::string& verb, const nlohmann::ordered_json& body) const {
@@ -224,7 +195,7 @@ void Results::suggest(const std::vector<std::string>& arguments) const {
 
 void Results::suggest_with_file(const std::vector<std::string>& arguments, const std::string& name) const {
   if (out != "-") return suggest(arguments);
-  std::vector<std::string> words = words_called;
+  std::vector<std::string> words = called_words();
   if (json || words.empty()) return;
   words.insert(words.end(), {"--out", name});
   std::fputs(cat("next: ", command(at_hand(words)), "\n").c_str(), stderr);

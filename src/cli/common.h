@@ -8,17 +8,16 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/called_command.h"
+#include "base/input_file.h"
+#include "base/json.h"
+#include "base/messages.h"
 #include "cli/verbs.h"
 #include "espalier/layers.h"
 #include "ir/graph.h"
 #include "report/terminal.h"
 
 namespace espalier::cli {
-
-// The whole file, or standard input for "-". Raises IoError.
-std::string read_text(const std::string& path);
-// The name that errors give the text of `path`.
-std::string source_name(const std::string& path);
 
 // The program in the text of `path`. Raises IoError, FormatError[text.*].
 std::shared_ptr<const Graph> read_program(const std::string& path);
@@ -39,6 +38,8 @@ struct Results {
   void keep(const std::vector<std::string>& inputs) const;
   // A line on standard error for each text, "warning: " before it; the verb puts `*warned` into its JSON.
   void warn(const std::vector<std::string>& texts) const;
+  // What work says while it lasts: notes on standard error, warnings as warn() has them.
+  operator Messages() const;
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
   // "next: " and a command as the last line of standard output; nothing with --json. For one that would read
@@ -60,23 +61,14 @@ struct Written {
 // are none, and a stream takes both.
 void keep_apart(const std::vector<Written>& files);
 
-// Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.
-std::string json_text(const nlohmann::ordered_json& json);
-
 // On standard error, beside the results.
 void say_aside(const std::string& text);
 
 // A line of text behind its head of ten columns.
 std::string headed_line(const std::string& head, const std::string& text);
 
-// How this command was called, for the commands it suggests.
-void set_program(const std::string& name, const std::vector<std::string>& words = {});
-// The words behind the name of the command, as they came; none where nobody called a command.
-const std::vector<std::string>& called_words();
 // The call as a whole with another flag, quoted; in words where nobody called a command.
 std::string called_again(const std::string& flag);
-// These words behind the name of this command, each quoted for a shell where it must be.
-std::string command(const std::vector<std::string>& arguments);
 // A file's name as a command takes it: "./" before one that begins with a dash.
 std::string file_word(const std::string& path);
 // That of the path, or, where something is there, of the first of NAME-2, NAME-3, ... that is free.
@@ -100,10 +92,6 @@ CLI::Option* add_seed(CLI::App& verb, uint64_t& seed);
 // --dtype: f32 or bf16.
 CLI::Option* add_dtype(CLI::App& verb, std::string& dtype,
                        const std::vector<std::string>& words = {"f32", "bf16", "f16"});
-// The policy of a --dtype: float32 or mixed_bfloat16.
-inline DTypePolicy policy_of(const std::string& dtype) {
-  return dtype == "bf16" ? "mixed_bfloat16" : dtype == "f16" ? "mixed_float16" : "float32";
-}
 // --threads.
 void add_threads(CLI::App& verb);
 

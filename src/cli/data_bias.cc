@@ -8,18 +8,21 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
-#include "cli/near_files.h"
-#include "cli/scores.h"
 #include "cli/slice_choice.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "data/column_steps.h"
 #include "data/equal_values.h"
 #include "espalier/error.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/scores.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -29,15 +32,14 @@ using Json = nlohmann::ordered_json;
 struct BiasRun {
   std::string file, reference;
   DataBiasOptions options;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   Results results;
 };
 
 // A CSV of column, group, share.
 std::map<std::string, std::map<std::string, double>> read_reference(const std::string& path) {
-  const CsvTable table =
-      TableFlags{.delimiter = {}, .header = "yes"}.read(path, {"column", "group", "share"});
+  const CsvTable table = TableReading{.header = "yes"}.read(path, {"column", "group", "share"}, Results());
   const int64_t column = table.column("column"), group = table.column("group"), share = table.column("share");
   std::map<std::string, std::map<std::string, double>> out;
   for (int64_t row = 0; row < table.rows(); ++row) {
@@ -172,7 +174,7 @@ PositiveClass positive_of(const CsvTable& table, const std::string& file, const 
 
 void bias(const BiasRun& run) {
   run.results.keep({run.file, run.reference, run.missing.schema});
-  const CsvTable table = run.table.read(run.file);
+  const CsvTable table = run.table.read(run.file, {}, run.results);
   DataBiasOptions options = run.options;
   options.missing = run.missing.read();
   if (options.label == "last") options.label = table.names().back();
@@ -262,8 +264,8 @@ void add_data_bias(CLI::App& data) {
                    "Report combinations of two groups with fewer than N rows")
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("N [30]");
-  run->table.add(*verb);
-  run->missing.add_with_schema(*verb);
+  add_table_reading(*verb, run->table);
+  add_missing_with_schema(*verb, run->missing);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kBiasExamples);

@@ -11,10 +11,13 @@
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
 #include "cli/slice_choice.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "data/label_dots.h"
 #include "gate/data_faults.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 #include "validate/schema_parts.h"
 
 namespace espalier::cli {
@@ -24,8 +27,8 @@ struct FaultsRun {
   std::string train, now, schema, environment;
   DataFaultOptions options;
   bool strip_label_dots = false;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   Results results;
 };
 
@@ -114,16 +117,16 @@ std::vector<std::string> next_of_faults(const FaultsRun& run, const DataAnswer& 
   } else {
     out.insert(out.end(), {"drift", run.train, run.now});
   }
-  MissingFlag missing = run.missing;
+  MissingChoice missing = run.missing;
   missing.schema = run.schema;  // a verb that hears its words
   for (const std::string& word : missing.words_for(out)) out.push_back(word);
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }
 
-CsvTable read_rows(const TableFlags& flags, const std::string& path,
-                   const std::vector<std::string>& expected) {
-  CsvTable out = flags.read(path, expected);
+CsvTable read_rows(const TableReading& reading, const std::string& path,
+                   const std::vector<std::string>& expected, const Messages& messages) {
+  CsvTable out = reading.read(path, expected, messages);
   if (out.rows() == 0)
     throw ValueError("data.rows", cat(source_name(path), ": names of columns, and no row"));
   return out;
@@ -131,7 +134,7 @@ CsvTable read_rows(const TableFlags& flags, const std::string& path,
 
 void check_tables(const FaultsRun& run) {
   run.results.keep({run.train, run.now, run.schema});
-  CsvTable train = read_rows(run.table, run.train, {});
+  CsvTable train = read_rows(run.table, run.train, {}, run.results);
   DataFaultOptions options = run.options;
   options.missing = run.missing.all();
   if (!run.schema.empty()) {
@@ -142,7 +145,8 @@ void check_tables(const FaultsRun& run) {
   if (options.label == "last") options.label = train.names().back();
   if (options.groups.empty()) options.groups = sensitive_columns(train);
   std::optional<CsvTable> now;
-  if (!run.now.empty()) now = read_rows(run.table.beside(train.numbers().point), run.now, train.names());
+  if (!run.now.empty())
+    now = read_rows(run.table.beside(train.numbers().point), run.now, train.names(), run.results);
   if (run.strip_label_dots) {
     train = without_label_dots(train, options.label);
     if (now) now = without_label_dots(*now, options.label);
@@ -228,8 +232,8 @@ void add_data_check(CLI::App& data) {
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
                  "With --label: strip a trailing dot from labels: read \"x.\" as \"x\"")
       ->needs("--label");
-  run->table.add(*verb);
-  run->missing.add(*verb);
+  add_table_reading(*verb, run->table);
+  add_missing(*verb, run->missing);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kDataCheckExamples);

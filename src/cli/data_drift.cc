@@ -10,10 +10,13 @@
 #include "base/shortest.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "data/column_guess.h"
 #include "evaluate/drift.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -21,8 +24,8 @@ namespace {
 struct DriftRun {
   std::string before, now;
   double least = 0.03;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   Results results;
 };
 
@@ -135,8 +138,8 @@ void warn_of_words(const CsvTable& table, const std::string& path, const DriftRu
 
 void drift(const DriftRun& run) {
   run.results.keep({run.before, run.now, run.missing.schema});
-  const CsvTable before = run.table.read(run.before);
-  const CsvTable now = run.table.beside(before.numbers().point).read(run.now, before.names());
+  const CsvTable before = run.table.read(run.before, {}, run.results);
+  const CsvTable now = run.table.beside(before.numbers().point).read(run.now, before.names(), run.results);
   if (only_in(before, now).size() == before.names().size())
     throw ValueError("drift.columns",
                      cat("no column of ", source_name(run.now), " is one of ", source_name(run.before), ": ",
@@ -213,8 +216,8 @@ void add_data_drift(CLI::App& data) {
                    "Smallest difference of distributions or shares that counts as drift")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.03]");
-  run->table.add(*verb);
-  run->missing.add_with_schema(*verb);
+  add_table_reading(*verb, run->table);
+  add_missing_with_schema(*verb, run->missing);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kDriftExamples);

@@ -5,10 +5,10 @@
 #include <iostream>
 
 #include "base/format.h"
-#include "cli/csv_options.h"
+#include "base/input_file.h"
 #include "cli/data_verbs.h"
-#include "cli/near_files.h"
 #include "cli/reading_bar.h"
+#include "cli/table_flags.h"
 #include "espalier/error.h"
 #include "format/byte_source.h"
 #include "format/tfrecord.h"
@@ -50,7 +50,7 @@ TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<Tabl
   ReadingBar bar;
   return statistics_of_tables(
       files,
-      {.csv = csv_options(flags.table),
+      {.csv = flags.table.csv_options(),
        .empty = {with_domains(missing, flags.schema), flags.empty == "present"},
        .weight = flags.weight,
        .slice = flags.slice,
@@ -93,7 +93,7 @@ TableFile InputFiles::kept(const std::string& path) {
 }
 
 void StatisticsFlags::add(CLI::App& verb) {
-  table.add(verb);
+  add_table_reading(verb, table);
   verb.add_option("--missing", missing, "Words that mean a missing cell, comma-separated (default: none)")
       ->option_text("WORD,...");
   verb.add_option("--empty-cell", empty,

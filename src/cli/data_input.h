@@ -7,8 +7,10 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/table_data.h"
+#include "cli/common.h"
 #include "espalier/error.h"
+#include "tables/loaded_table_model.h"
+#include "tables/table_reading.h"
 #include "validate/metadata_files.h"
 #include "validate/statistics.h"
 
@@ -33,7 +35,7 @@ class InputFiles {
 
 // How tables are read of which statistics are wanted.
 struct StatisticsFlags {
-  TableFlags table;
+  TableReading table;
   std::string missing, empty = "missing", weight, slice, cross;
   bool semantic_domains = false;
   tfmd::Schema schema = {};  // whose domains' words are values, whatever `missing` says

@@ -11,9 +11,12 @@
 #include "base/listed_names.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "data/label_dots.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 #include "validate/leaks.h"
 
 namespace espalier::cli {
@@ -23,8 +26,8 @@ struct LeakRun {
   std::string file, test;
   LeakOptions options;
   bool strip_label_dots = false;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   Results results;
 };
 
@@ -98,12 +101,13 @@ std::vector<std::string> next_of_leaks(const LeakRun& run, const std::vector<Lea
 
 void leak(const LeakRun& run) {
   run.results.keep({run.file, run.test, run.missing.schema});
-  CsvTable table = run.table.read(run.file);
+  CsvTable table = run.table.read(run.file, {}, run.results);
   LeakOptions options = run.options;
   options.missing = run.missing.read();
   if (options.label == "last") options.label = table.names().back();
   std::optional<CsvTable> test;
-  if (!run.test.empty()) test = run.table.beside(table.numbers().point).read(run.test, table.names());
+  if (!run.test.empty())
+    test = run.table.beside(table.numbers().point).read(run.test, table.names(), run.results);
   if (run.strip_label_dots) {
     table = without_label_dots(table, options.label);
     if (test) test = without_label_dots(*test, options.label);
@@ -161,8 +165,8 @@ void add_data_leak(CLI::App& data) {
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
                  "With --label: strip a trailing dot from labels: read \"x.\" as \"x\"")
       ->needs("--label");
-  run->table.add(*verb);
-  run->missing.add_with_schema(*verb);
+  add_table_reading(*verb, run->table);
+  add_missing_with_schema(*verb, run->missing);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kLeakExamples);

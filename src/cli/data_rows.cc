@@ -11,13 +11,18 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/common.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "cli/where.h"
 #include "data/column_profile.h"
 #include "format/csv_writer.h"
 #include "format/expression_node.h"
 #include "report/table.h"
+#include "tables/kept_rows.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -32,8 +37,8 @@ struct RowsRun {
   std::optional<int64_t> limit = {};
   std::optional<Expression> where = {};
   std::vector<std::string> columns = {};
-  TableFlags table = {};
-  MissingFlag missing = {};
+  TableReading table = {};
+  MissingChoice missing = {};
   Results results = {};
 };
 
@@ -46,7 +51,7 @@ struct Found {
 
 Found find(const RowsRun& run) {
   Found out;
-  out.table = run.table.read(run.file);
+  out.table = run.table.read(run.file, {}, run.results);
   run.table.check_parted(out.table, run.file);
   for (const std::string& name : run.columns) out.columns.push_back(out.table.column(name));
   if (run.columns.empty()) out.columns = all_columns(out.table);
@@ -60,7 +65,7 @@ Found find(const RowsRun& run) {
 
 Json json(const RowsRun& run, const Found& found) {
   Json out = {{"file", run.file}, {"of", found.all}};
-  if (found.kept) out["where"] = cli::json_of(*found.kept);
+  if (found.kept) out["where"] = json_of(*found.kept);
   out["rows"] = Json::array();
   for (const int64_t row : found.rows) {
     Json cells = Json::object();
@@ -105,7 +110,7 @@ std::string shown(const RowsRun& run, const Found& found, const Terminal& termin
 }
 
 std::string text(const RowsRun& run, const Found& found, const Terminal& terminal) {
-  std::string out = found.kept ? cli::text_of(*found.kept) : "";
+  std::string out = found.kept ? text_of(*found.kept) : "";
   out += shown(run, found, terminal);
   if (std::ssize(found.rows) < found.all)
     out += cat("the first ", found.rows.size(), " of ", found.all, " rows\n");
@@ -129,7 +134,7 @@ void look(const RowsRun& run) {
   if (run.results.out != "-") {
     check_csv_name(run.results.out);
     run.results.write(csv_text(found.table, found.rows, found.columns));
-    Results().write(cat(found.kept ? cli::text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
+    Results().write(cat(found.kept ? text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
     return run.results.suggest({"data", "head", run.results.out});
   }
   run.results.write(text(run, found, Terminal::of(STDOUT_FILENO)));
@@ -150,7 +155,7 @@ void add_rest(CLI::App& verb, RowsRun& run) {
           "Columns to print, in this order, comma-separated")
       ->option_text("A,B,...");
   verb.option_defaults()->group("Table format");
-  run.table.add(verb);
+  add_table_reading(verb, run.table);
   verb.option_defaults()->group("Output");
   run.results.add_json(verb);
   run.results.add_out(verb);
@@ -183,7 +188,7 @@ void add_data_rows(CLI::App& data) {
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*some, *rows);
   some->option_defaults()->group("Table format");
-  rows->missing.add_with_schema(*some);
+  add_missing_with_schema(*some, rows->missing);
   some->footer(
       "Examples:\n"
       "  espalier data rows people.csv --where 'age < 18'\n"

@@ -8,8 +8,11 @@
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "report/table.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 #include "validate/row_skew.h"
 
 namespace espalier::cli {
@@ -21,8 +24,8 @@ struct SkewRun {
   std::string first, second;
   double least = 0;
   SkewOptions options;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   Results results;
 };
 
@@ -123,8 +126,9 @@ Json skew_json(const SkewRun& run, const RowSkew& found, int64_t skewed) {
 
 void skew(const SkewRun& run) {
   run.results.keep({run.first, run.second, run.missing.schema});
-  const CsvTable first = run.table.read(run.first);
-  const CsvTable second = run.table.beside(first.numbers().point).read(run.second, first.names());
+  const CsvTable first = run.table.read(run.first, {}, run.results);
+  const CsvTable second =
+      run.table.beside(first.numbers().point).read(run.second, first.names(), run.results);
   SkewOptions options = run.options;
   options.missing = run.missing.read();
   const RowSkew found = row_skew(first, second, options);
@@ -191,8 +195,8 @@ void add_data_skew(CLI::App& data) {
           "Report a column as different if at least this share of its joined rows differs (0: any row)")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0]");
-  run->table.add(*verb);
-  run->missing.add_with_schema(*verb);
+  add_table_reading(*verb, run->table);
+  add_missing_with_schema(*verb, run->missing);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kAbout);

@@ -8,10 +8,13 @@
 #include "base/format.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "data/column_profile.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 #include "validate/split_rows.h"
 
 namespace espalier::cli {
@@ -22,8 +25,8 @@ struct SplitRun {
   double fraction = 0.2;
   uint64_t seed = 0;
   bool replace = false;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   Results results;
 };
 
@@ -45,7 +48,7 @@ void split(const SplitRun& run) {
                        "--replace, or other names by --train and --test");
   }
   run.results.keep({run.file, run.missing.schema});
-  const CsvTable table = run.table.read(run.file);
+  const CsvTable table = run.table.read(run.file, {}, run.results);
   const MissingWords missing = run.missing.read();
   if (!run.time.empty()) warn_of_dates(run.results, table, run.time, missing);
   const RowSplit rows =
@@ -134,8 +137,8 @@ void add_data_split(CLI::App& data) {
       ->check(a_name());
   verb->add_flag("--replace", run->replace, "Replace existing files");
   add_seed(*verb, run->seed)->description("Random seed that draws the test rows");
-  run->table.add(*verb);
-  run->missing.add_with_schema(*verb);
+  add_table_reading(*verb, run->table);
+  add_missing_with_schema(*verb, run->missing);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kSplitExamples);

@@ -29,15 +29,6 @@ void add_data_bias(CLI::App& data);
 void add_data_split(CLI::App& data);
 void add_data_check(CLI::App& data);
 
-// The message in a file, or of standard input for "-". Raises as read_metadata.
-template <class Message>
-Message read_message(const std::string& file) {
-  if (file != "-") return read_metadata<Message>(file);
-  Message message;
-  parse_metadata(read_text(file), message);
-  return message;
-}
-
 // Warns of dates in the column that may have the day or the month first.
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
                    const MissingWords& missing);

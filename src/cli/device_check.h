@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/plan.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

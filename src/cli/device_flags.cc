@@ -40,8 +40,6 @@ const std::string& with_options(const DevicePlan& plan) {
 
 }  // namespace
 
-bool DevicePlan::is_cpu() const { return pjrt::plain_name(name) == "cpu"; }
-
 CLI::Option* add_plugins(CLI::App& verb, std::vector<std::string>& plugins) {
   return verb
       .add_option("--plugin", plugins,

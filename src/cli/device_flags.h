@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/plan.h"
 #include "espalier/devices.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "cli/scored_table.h"
 #include "fairness/assessment.h"
 #include "report/terminal.h"
+#include "tables/scored_table.h"
 
 namespace espalier::cli {
 

@@ -16,20 +16,24 @@
 #include "cli/given_flags.h"
 #include "cli/individual_flags.h"
 #include "cli/interval_flags.h"
-#include "cli/learned_rows.h"
-#include "cli/provenance.h"
 #include "cli/schema_slices.h"
-#include "cli/scored_table.h"
-#include "cli/scores.h"
+#include "cli/scored_flags.h"
 #include "cli/slice_choice.h"
 #include "cli/strategy_flags.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "cli/train_images.h"
 #include "cli/where.h"
 #include "cli/worst_flags.h"
 #include "fairness/assessment_text.h"
 #include "gate/gates.h"
 #include "report/table.h"
+#include "tables/kept_rows.h"
+#include "tables/learned_rows.h"
+#include "tables/loaded_table_model.h"
+#include "tables/provenance.h"
+#include "tables/scored_table.h"
+#include "tables/scores.h"
+#include "tables/table_reading.h"
 #include "validate/schema_parts.h"
 
 namespace espalier::cli {
@@ -39,7 +43,7 @@ struct EvaluateRun {
   std::string model, data;
   std::string scores, schema;
   SlicingSchema of_schema = {};
-  ScoredFlags scored;
+  ScoredColumns scored;
   SliceFlags slicing;
   IntervalFlags intervals;
   WorstFlags worst;
@@ -50,7 +54,7 @@ struct EvaluateRun {
   bool strip_label_dots = false, all_rows = false;
   std::vector<double> thresholds = {};
   std::optional<Expression> where = {};
-  TableFlags table;
+  TableReading table;
   DevicePlan device;
   DistributePlan distribute;
   Results results;
@@ -139,14 +143,14 @@ WorstOptions worst_options(const EvaluateRun& run, double threshold) {
 
 // What expressions are about, for people and in JSON.
 std::string conditions_text(const EvaluateRun& run, const std::optional<KeptRows>& kept) {
-  std::string out = kept ? cli::text_of(*kept) : "";
+  std::string out = kept ? text_of(*kept) : "";
   for (const auto& [name, condition] : run.slicing.conditions)
     out += cat(name, "=yes: ", condition.canonical(), "\n");
   return out;
 }
 void add_conditions(nlohmann::ordered_json& body, const EvaluateRun& run,
                     const std::optional<KeptRows>& kept) {
-  if (kept) body["where"] = cli::json_of(*kept);
+  if (kept) body["where"] = json_of(*kept);
   for (const auto& [name, condition] : run.slicing.conditions)
     body["conditions"][name] = condition.canonical();
 }
@@ -156,9 +160,9 @@ std::string counted_rows_text(const EvaluateRun& run, const ScoredTable& scored,
                               const Terminal& terminal) {
   constexpr size_t kTableClasses = 20;
   if (!assessment.has_thresholds()) {
-    if (scored.task == Task::kRanking)
+    if (scored.task == ScoreTask::kRanking)
       return cat(scored.rows.size(), " rows of ", std::ranges::max(scored.queries) + 1, " queries\n");
-    const bool matrix = scored.task == Task::kClasses && scored.classes.size() <= kTableClasses;
+    const bool matrix = scored.task == ScoreTask::kClasses && scored.classes.size() <= kTableClasses;
     return cat(
         scored.rows.size(), " rows\n",
         matrix ? cat(confusion_matrix(assessment.overall.matrix, scored.classes, terminal), "\n") : "");
@@ -203,11 +207,11 @@ void evaluate_scores(const EvaluateRun& run) {
         {"scores", run.scores}, {"label", run.scored.label}, {"score", run.scored.score}};
     if (!run.scored.query.empty()) body["query"] = run.scored.query;
     if (assessment.has_thresholds()) add_positive(body, scored.positive);
-    if (scored.task == Task::kClasses) body["classes"] = scored.classes;
+    if (scored.task == ScoreTask::kClasses) body["classes"] = scored.classes;
     add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
     if (run.given.any()) body["conditional"] = json_of(given);
-    if (run.worst.any()) body["worst"] = cli::json_of(worst, options);
+    if (run.worst.any()) body["worst"] = json_of(worst, options);
     if (individual) body["individual"] = json_of(*individual);
     if (run.baseline.any()) body["baseline"] = json_of(against);
     body["warnings"] = *run.results.warned;
@@ -217,7 +221,7 @@ void evaluate_scores(const EvaluateRun& run) {
   run.results.write(cat(
       conditions_text(run, scored.kept), counted_rows_text(run, scored, assessment, terminal),
       assessed_text(run, assessment, view, terminal), text_of(given, terminal),
-      run.worst.any() ? cli::text_of(worst, options, terminal) : "",
+      run.worst.any() ? text_of(worst, options, terminal) : "",
       individual ? text_of(*individual, terminal) : "", run.baseline.any() ? text_of(against, terminal) : "",
       assessment.has_thresholds() ? positive_line(scored.positive, scored.label, scored.classes, terminal)
                                   : ""));
@@ -267,7 +271,7 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
 }
 
 // What is asked counts from one of two classes: raises where nothing says which.
-void need_positive(const EvaluateRun& run, const TableModel& saved) {
+void need_positive(const EvaluateRun& run, const LoadedTableModel& saved) {
   const std::vector<std::string>& metrics = run.slicing.metrics;
   const bool worst = run.worst.any() && std::ranges::any_of(metrics, [](const std::string& name) {
                        return counts_positives(SliceMetric(name), 0.5);
@@ -295,13 +299,13 @@ void evaluate(const EvaluateRun& run) {
       return evaluate_images(model, run.model, run.data, run.all_rows, run.results);
     }
   }
-  TableModel saved = TableModel::load(run.model, threshold_of(run));
+  LoadedTableModel saved = LoadedTableModel::load(run.model, threshold_of(run));
   const ScoringOptions counted{.favourable = run.of_schema.favourable, .positive = run.scored.positive};
   saved.count_from(counted.said(saved.columns.label()), run.model, threshold_of(run).has_value(),
                    "--threshold X, of the class that is to be positive");
   need_positive(run, saved);
   for (const double threshold : run.thresholds) check_decision(saved.columns, {.threshold = threshold});
-  const CsvTable table = saved.read(run.table, run.data);
+  const CsvTable table = saved.read(run.table, run.data, run.results);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
   std::vector<int64_t> rows =
@@ -314,7 +318,7 @@ void evaluate(const EvaluateRun& run) {
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
   if (!run.all_rows) warn_of_learned_rows(saved, run.model, run.data, inputs, run.results);
   run.results.warn(warnings_of(report));
-  const Predictions predictions = predict_rows(saved.model, columns, inputs, saved.decision);
+  const Predictions predictions = predict_rows(saved.model, columns, inputs, saved.decision, run.results);
   run.results.warn(cut_warning(predictions.cuts(), columns, labels.size(0)));
   const Scores scores = score(columns, predictions, labels);
   const bool two = columns.classes().size() == 2;
@@ -373,7 +377,7 @@ void evaluate(const EvaluateRun& run) {
     if (ranking) body["query"] = run.scored.query;
     if (assessment) body.update(json_of(*assessment, view));
     if (run.given.any()) body["conditional"] = json_of(given);
-    if (run.worst.any()) body["worst"] = cli::json_of(worst, options);
+    if (run.worst.any()) body["worst"] = json_of(worst, options);
     if (run.flips.any()) body["flips"] = json_of(flips);
     if (individual) body["individual"] = json_of(*individual);
     if (run.baseline.any()) body["baseline"] = json_of(against);
@@ -384,12 +388,12 @@ void evaluate(const EvaluateRun& run) {
   const Terminal terminal = run.results.terminal();
   std::string text = conditions_text(run, kept) + report_of(scores, columns, terminal);
   if (two) text += positive_line(saved.positive, columns.label(), columns.classes(), terminal);
-  if (saved.decision.threshold) text += cli::text_of(saved.decision, columns) + "\n";
+  if (saved.decision.threshold) text += text_of(saved.decision, columns) + "\n";
   if (known)
     text += better_text(columns, positive, scores, best, "was chosen on these very rows: check it on others");
   if (assessment) text += cat("\n", assessed_text(run, *assessment, view, terminal));
   text += text_of(given, terminal);
-  if (run.worst.any()) text += cli::text_of(worst, options, terminal);
+  if (run.worst.any()) text += text_of(worst, options, terminal);
   if (run.flips.any()) text += text_of(flips, terminal);
   if (individual) text += text_of(*individual, terminal);
   if (run.baseline.any()) text += text_of(against, terminal);
@@ -430,7 +434,7 @@ void check_flags_of_evaluate(const EvaluateRun& run) {
   const bool of_file = !run.scores.empty();
   if (!run.scored.query.empty() && (!run.thresholds.empty() || (of_file && !run.scored.positive.empty())))
     throw CLI::ExcludesError("--query", of_file ? "--threshold and --positive" : "--threshold");
-  if (!run.scored.query.empty() && run.scored.task == Task::kClasses)
+  if (!run.scored.query.empty() && run.scored.task == ScoreTask::kClasses)
     throw CLI::ExcludesError("--query", "--task classes");
   if (run.given.any() && !run.slicing.any()) throw CLI::RequiresError("--given", "--slice");
   if (run.scores.empty()) {
@@ -451,7 +455,7 @@ void check_flags_of_evaluate(const EvaluateRun& run) {
   if (run.distribute != DistributePlan()) throw CLI::ExcludesError("--scores", "--strategy and --devices");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
-  if (run.scored.task != Task::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))
+  if (run.scored.task != ScoreTask::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))
     throw CLI::ExcludesError("--threshold and --positive", "other tasks than two-classes");
 }
 
@@ -505,8 +509,8 @@ void add_evaluate(CLI::App& app) {
   add_all_rows(*verb, run->all_rows);
   add_thresholds(*verb, run->thresholds);
   verb->option_defaults()->group("Scored rows (--scores)");
-  run->scored.add(*verb);
-  run->scored.add_task(*verb);
+  add_scored_columns(*verb, run->scored);
+  add_task(*verb, run->scored);
   for (const char* of_models_too : {"--positive", "--query"})
     verb->get_option(of_models_too)->group("Options");
   verb->option_defaults()->group("Baseline");
@@ -521,7 +525,7 @@ void add_evaluate(CLI::App& app) {
   run->flips.add(*verb);
   run->individual.add(*verb);
   verb->option_defaults()->group("Table format");
-  run->table.add(*verb);
+  add_table_reading(*verb, run->table);
   verb->option_defaults()->group("Output");
   run->results.add_json(*verb);
   run->results.add_out(*verb);

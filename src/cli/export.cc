@@ -17,11 +17,11 @@
 #include "base/shell_words.h"
 #include "base/shortest.h"
 #include "cli/reading_files.h"
-#include "cli/scores.h"
-#include "cli/table_data.h"
 #include "cli/train_images.h"
 #include "passes/bind_variables.h"
 #include "passes/pass.h"
+#include "tables/loaded_table_model.h"
+#include "tables/scores.h"
 #include "text/c.h"
 #include "train/program.h"
 
@@ -66,7 +66,7 @@ std::string missing_note(const ColumnProgram& columns) {
 
 // How a class is chosen that need not be the likeliest; empty for a model without a threshold.
 std::string decision_note(const LoadedModel& model, const ColumnProgram& columns, const std::string& path) {
-  const std::string decided = cli::text_of(decision_of(model, columns, path), columns);
+  const std::string decided = text_of(decision_of(model, columns, path), columns);
   return decided.empty() ? "" : cat("`espalier predict` does not take the likeliest class: ", decided);
 }
 

@@ -13,11 +13,14 @@
 #include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortest.h"
-#include "cli/scored_table.h"
+#include "cli/scored_flags.h"
 #include "cli/slice_flags.h"
+#include "cli/table_flags.h"
 #include "format/toml.h"
 #include "gate/fairness_tree.h"
 #include "report/table.h"
+#include "tables/scored_table.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -35,8 +38,8 @@ struct ChooseRun {
   std::string answers, data;
   double max = 0.1;
   std::vector<std::string> groups;
-  ScoredFlags scored;
-  TableFlags table;
+  ScoredColumns scored;
+  TableReading table;
   Results results;
 };
 
@@ -301,16 +304,16 @@ void add_fairness(CLI::App& app) {
                                        "Table of rows whose base rates are compared (- for standard input)");
   data->option_text("FILE");
   verb->option_defaults()->group("Columns of --data");
-  run->scored.add(*verb);
+  add_scored_columns(*verb, run->scored);
   verb->option_defaults()->group("Table format");
-  run->table.add(*verb);
+  add_table_reading(*verb, run->table);
   verb->option_defaults()->group("Output");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kFairnessExamples);
   verb->callback([run] {
     if (!run->data.empty() && run->scored.label.empty()) throw CLI::RequiredError("--label");
-    ScoredFlags of_rows = run->scored;
+    ScoredColumns of_rows = run->scored;
     of_rows.positive.clear();  // the gates keep it
     std::vector<std::string> flags = of_rows.words();
     if (flags.empty()) flags = run->table.words();

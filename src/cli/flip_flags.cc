@@ -132,7 +132,7 @@ CategoryColumn own_numbers(Attribute& attribute, Rows& rows, const MissingWords&
 }
 
 // Of two classes 1 where it is the positive one, else the class.
-std::vector<uint32_t> decisions(const Predictions& predictions, const TableModel& saved) {
+std::vector<uint32_t> decisions(const Predictions& predictions, const LoadedTableModel& saved) {
   const bool two = saved.columns.classes().size() == 2;
   std::vector<uint32_t> out;
   for (const int64_t best : predictions.best)
@@ -150,7 +150,7 @@ std::vector<std::string> values_in(const CsvTable& table, const std::string& col
   return {values.begin(), values.end()};
 }
 
-FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, const Shape& shape,
+FlippedColumn flipped(LoadedTableModel& saved, const std::string& column, Rows& rows, const Shape& shape,
                       const std::vector<uint32_t>& said) {
   Attribute attribute = attribute_of(saved.columns, column);
   if (attribute.kind == FlipKind::kUnread) attribute.values = values_in(rows.table, column, rows.rows);
@@ -185,7 +185,7 @@ void FlipFlags::add(CLI::App& verb) {
       ->option_text("COLUMN,...");
 }
 
-std::vector<FlippedColumn> FlipFlags::flip(TableModel& saved, const CsvTable& table,
+std::vector<FlippedColumn> FlipFlags::flip(LoadedTableModel& saved, const CsvTable& table,
                                            const std::vector<int64_t>& rows, const Tensor& inputs,
                                            const Predictions& predictions) const {
   if (!saved.columns.classification())

@@ -6,10 +6,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "cli/scores.h"
-#include "cli/table_data.h"
+#include "cli/common.h"
 #include "fairness/flip.h"
 #include "report/terminal.h"
+#include "tables/loaded_table_model.h"
+#include "tables/scores.h"
 
 namespace espalier::cli {
 
@@ -35,8 +36,9 @@ struct FlipFlags {
   // training saw; of numbers to each of ten at most that these rows have, else to those in the
   // middles of the fifths of the rows, of which a row has the nearest. Raises ValueError: evaluate.flip for a
   // regression, for a column of dates and where there are no two values; csv.column.
-  std::vector<FlippedColumn> flip(TableModel& saved, const CsvTable& table, const std::vector<int64_t>& rows,
-                                  const Tensor& inputs, const Predictions& predictions) const;
+  std::vector<FlippedColumn> flip(LoadedTableModel& saved, const CsvTable& table,
+                                  const std::vector<int64_t>& rows, const Tensor& inputs,
+                                  const Predictions& predictions) const;
 };
 
 std::string text_of(const std::vector<FlippedColumn>& flipped, const Terminal& terminal);

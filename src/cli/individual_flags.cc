@@ -50,7 +50,7 @@ void IndividualFlags::add(CLI::App& verb) {
       ->needs(individual);
 }
 
-IndividualFairness IndividualFlags::find(const TableModel& saved, const Tensor& inputs,
+IndividualFairness IndividualFlags::find(const LoadedTableModel& saved, const Tensor& inputs,
                                          const Predictions& predictions, const Tensor& labels,
                                          const Assessment* assessment) const {
   const ColumnProgram& columns = saved.columns;

@@ -8,12 +8,13 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "cli/scored_table.h"
-#include "cli/scores.h"
-#include "cli/table_data.h"
+#include "cli/common.h"
 #include "fairness/assessment.h"
 #include "fairness/consistency.h"
 #include "report/terminal.h"
+#include "tables/loaded_table_model.h"
+#include "tables/scored_table.h"
+#include "tables/scores.h"
 
 namespace espalier::cli {
 
@@ -35,7 +36,7 @@ struct IndividualFlags {
   std::vector<std::string> words() const;
   // `inputs` of the model; between groups of `assessment`, where there is one. Raises ValueError:
   // evaluate.individual for a model of other than two classes, consistency.rows, consistency.neighbours.
-  IndividualFairness find(const TableModel& saved, const Tensor& inputs, const Predictions& predictions,
+  IndividualFairness find(const LoadedTableModel& saved, const Tensor& inputs, const Predictions& predictions,
                           const Tensor& labels, const Assessment* assessment) const;
   // Rows of scores, of which those are positive that the assessment counts so at its first threshold. Alike
   // are those whose columns are, but for `no_inputs`, as `train` would read them. Raises as above, and

@@ -4,11 +4,11 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/provenance_text.h"
-#include "cli/scores.h"
 #include "cli/train_images.h"
 #include "eager/generator.h"
 #include "report/table.h"
+#include "tables/provenance_text.h"
+#include "tables/scores.h"
 
 namespace espalier::cli {
 namespace {
@@ -133,7 +133,7 @@ void info_model(const std::string& path, const Results& results) {
     is_counted = columns.classes().size() != 2 || decision.positive;
     if (decision.positive)
       text += headed_line("positive", columns.classes()[static_cast<size_t>(*decision.positive)]);
-    if (const std::string decided = cli::text_of(decision, columns); !decided.empty())
+    if (const std::string decided = text_of(decision, columns); !decided.empty())
       text += headed_line("decided", decided);
     if (training.is_object()) text += training_text(training, "rows");
     text += "\n";

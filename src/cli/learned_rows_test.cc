@@ -1,4 +1,4 @@
-#include "cli/learned_rows.h"
+#include "tables/learned_rows.h"
 
 #include <algorithm>
 #include <numeric>

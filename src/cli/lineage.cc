@@ -9,10 +9,10 @@
 #include "base/format.h"
 #include "base/sha256.h"
 #include "cli/common.h"
-#include "cli/image_files.h"
-#include "cli/provenance.h"
 #include "cli/train_images.h"
 #include "espalier/error.h"
+#include "tables/image_files.h"
+#include "tables/provenance.h"
 
 namespace espalier::cli {
 namespace {
@@ -25,7 +25,7 @@ struct LineageRun {
 
 // What a file is today, held against what it was when a model was trained on it.
 enum class Today { kSame, kChanged, kAbsent, kUnknown };
-Today today(const DataSource& source) {
+Today today(const FileSource& source) {
   if (source.sha256.empty()) return Today::kUnknown;
   if (!posix_env().exists(source.file)) return Today::kAbsent;
   return digest_file(source.file).sha256 == source.sha256 ? Today::kSame : Today::kChanged;
@@ -42,7 +42,7 @@ std::string lineage_text(Today state, const std::string& path) {
              : name(state);
 }
 
-std::string lineage_text(const char* head, const DataSource& source) {
+std::string lineage_text(const char* head, const FileSource& source) {
   std::string out =
       headed_line(head, cat(source_name(source.file), source.rows ? cat(", ", *source.rows, " rows") : ""));
   out += headed_line("", source.sha256.empty() ? "read from a stream: what it held is not known"
@@ -52,7 +52,7 @@ std::string lineage_text(const char* head, const DataSource& source) {
   return out;
 }
 
-nlohmann::ordered_json source_json(const DataSource& source) {
+nlohmann::ordered_json source_json(const FileSource& source) {
   nlohmann::ordered_json out = {{"file", source.file}};
   if (source.rows) out["rows"] = *source.rows;
   if (!source.sha256.empty()) {
@@ -136,7 +136,7 @@ void lineage(const LineageRun& run) {
     throw ValueError("model.lineage", cat(run.model, " says nothing of the data that it was trained on"),
                      "train it with `espalier train`");
   }
-  std::vector<std::pair<const char*, const DataSource*>> sources = {{"data", &found->data}};
+  std::vector<std::pair<const char*, const FileSource*>> sources = {{"data", &found->data}};
   if (found->test) sources.emplace_back("test", &*found->test);
   if (found->schema) sources.emplace_back("schema", &*found->schema);
   const std::string description = posix_env().read_file(run.model + "/model.json");

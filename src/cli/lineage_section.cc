@@ -1,10 +1,10 @@
 #include "cli/lineage_section.h"
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/sha256.h"
 #include "base/version.h"
 #include "cli/common.h"
-#include "cli/near_files.h"
 #include "report/html_table.h"
 
 namespace espalier::cli {
@@ -32,7 +32,7 @@ PageSection lineage_section(const std::vector<NamedFile>& files, const std::stri
                               {.name = "SHA-256"},
                               {.name = "licence"},
                               {.name = "origin"}}};
-  const auto add = [&](const std::string& what, const DataSource& source) {
+  const auto add = [&](const std::string& what, const FileSource& source) {
     const bool known = !source.sha256.empty();
     table.rows.push_back({{.content = what},
                           {.content = source_name(source.file)},
@@ -42,7 +42,7 @@ PageSection lineage_section(const std::vector<NamedFile>& files, const std::stri
                           {.content = source.origin}});
   };
   for (const NamedFile& file : files) {
-    DataSource source{.file = file.path, .sha256 = {}, .licence = {}, .origin = {}};
+    FileSource source{.file = file.path, .sha256 = {}, .licence = {}, .origin = {}};
     if (!is_stream(file.path)) {
       const FileDigest digest = digest_file(file.path);
       source.sha256 = digest.sha256;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/provenance.h"
 #include "report/page.h"
+#include "tables/provenance.h"
 
 namespace espalier::cli {
 

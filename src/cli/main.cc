@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/called_command.h"
 #include "base/format.h"
 #include "base/version.h"
 #include "cli/call.h"
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", espalier::cat("espalier ", espalier::kVersion));
   app.set_help_all_flag("--help-all", "Print the help of every verb");
-  espalier::cli::set_program(argv[0], {argv + 1, argv + argc});
+  espalier::set_program(argv[0], {argv + 1, argv + argc});
   return espalier::cli::call(app, argc, argv, [&] {
     espalier::cli::add_verbs(app, argc > 1 ? argv[1] : "");
     // After the verbs, which would inherit it.

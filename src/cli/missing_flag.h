@@ -1,34 +1,14 @@
-// Words for cells that hold no value: those that any table may use, and what flags and a schema make of them.
+// --missing and --not-missing.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <CLI/CLI.hpp>
 
-#include "cli/common.h"
-#include "data/missing_words.h"
+#include "tables/missing_choice.h"
 
 namespace espalier::cli {
 
-struct MissingFlag {
-  std::vector<std::string> more = {}, fewer = {};
-  std::string schema = {};
-
-  // --missing and --not-missing.
-  void add(CLI::App& verb);
-  // The same and --schema, of verbs that ask nothing else of a schema.
-  void add_with_schema(CLI::App& verb);
-  // These words with `more` and without `fewer`. Raises ValueError[missing.word] for one to be without that
-  // is none of them.
-  std::vector<std::string> changed(std::vector<std::string> words) const;
-  // Those of ColumnOptions, changed.
-  std::vector<std::string> all() const;
-  // The same, but for the words that a schema's domains list. Raises as read_message().
-  MissingWords read() const;
-  // The flags as they were given.
-  std::vector<std::string> words() const;
-  // The same for a command that begins with these words: to `data stats`, `schema` and `validate` every word
-  // is a value but those of --missing, the only one of these flags that they know.
-  std::vector<std::string> words_for(const std::vector<std::string>& command) const;
-};
+void add_missing(CLI::App& verb, MissingChoice& missing);
+// The same and --schema, of verbs that ask nothing else of a schema.
+void add_missing_with_schema(CLI::App& verb, MissingChoice& missing);
 
 }  // namespace espalier::cli

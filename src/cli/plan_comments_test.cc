@@ -6,11 +6,11 @@
 #include "base/rule_of_test.h"
 #include "cli/interrupt.h"
 #include "cli/interrupt_once_test.h"
-#include "cli/plan_text.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 #include "format/checkpoint.h"
 #include "ir/sink.h"
+#include "plan/text.h"
 
 namespace espalier::cli {
 namespace {

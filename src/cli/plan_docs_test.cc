@@ -1,7 +1,7 @@
 // docs/plan.md says of every key what its declaration says.
 #include "base/env.h"
-#include "cli/plan_text.h"
 #include "cli/verb_test.h"
+#include "plan/text.h"
 
 namespace espalier::cli {
 namespace {

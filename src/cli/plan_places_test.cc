@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "base/env.h"
-#include "cli/plan.h"
 #include "cli/verb_test.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 namespace {

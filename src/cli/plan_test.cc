@@ -3,9 +3,9 @@
 
 #include "base/env.h"
 #include "base/rule_of_test.h"
-#include "cli/plan_text.h"
 #include "cli/verb_test.h"
 #include "espalier/ops.h"
+#include "plan/text.h"
 
 namespace espalier::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/env.h"
 #include "base/philox.h"
-#include "cli/scores.h"
 #include "cli/verb_test.h"
+#include "tables/scores.h"
 
 namespace espalier::cli {
 namespace {

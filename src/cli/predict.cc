@@ -11,13 +11,16 @@
 #include "cli/predict_images.h"
 #include "cli/row_flags.h"
 #include "cli/schema_slices.h"
-#include "cli/scores.h"
 #include "cli/strategy_flags.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "cli/train_images.h"
 #include "data/column_steps.h"
 #include "format/csv_writer.h"
 #include "report/progress.h"
+#include "tables/loaded_table_model.h"
+#include "tables/row_checks.h"
+#include "tables/scores.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -29,8 +32,8 @@ struct PredictRun {
   std::vector<std::string> id;
   std::optional<double> threshold = {};
   std::string positive;
-  TableFlags table;
-  RowFlags rows;
+  TableReading table;
+  RowCheckOptions rows;
   DevicePlan device;
   DistributePlan distribute;
   Results results;
@@ -67,7 +70,7 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
 }
 
 // Calls `on_rows` with the numbers of some rows and what the model says of them, in order.
-void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& good,
+void predict_table(const PredictRun& run, LoadedTableModel& saved, const GoodRows& good,
                    const std::function<void(std::span<const int64_t>, const Predictions&)>& on_rows) {
   constexpr size_t kRows = 16384;  // so that memory does not grow with the table
   const CsvTable& table = good.table;
@@ -86,7 +89,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
     on_rows(rows, said);
     bar.update(static_cast<int64_t>(begin + rows.size()));
   }
-  if (const std::string decided = cli::text_of(saved.decision, saved.columns); !decided.empty())
+  if (const std::string decided = text_of(saved.decision, saved.columns); !decided.empty())
     std::fputs(cat("note: ", decided, "\n").c_str(), stderr);
   run.results.warn(cut_warning(cut, saved.columns, std::ssize(good.rows)));
   run.results.warn(warnings_of(total));
@@ -100,7 +103,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
 }
 
 // What of each row lies outside of what training saw: columns, and the label where its prediction is cut.
-std::vector<std::vector<std::string>> marks_of(const TableModel& saved, const CsvTable& table,
+std::vector<std::vector<std::string>> marks_of(const LoadedTableModel& saved, const CsvTable& table,
                                                std::span<const int64_t> rows, const Predictions& said) {
   std::vector<std::vector<std::string>> out = saved.columns.beyond(table, rows);
   for (size_t i = 0; i < said.cut.size(); ++i) {
@@ -123,7 +126,7 @@ std::vector<int64_t> kept_columns(const PredictRun& run, const CsvTable& table) 
   return out;
 }
 
-void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good) {
+void predict_csv(const PredictRun& run, LoadedTableModel& saved, const GoodRows& good) {
   const CsvTable& table = good.table;
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
@@ -157,7 +160,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good)
   run.results.write(out.text());
 }
 
-void predict_json(const PredictRun& run, TableModel& saved, const GoodRows& good) {
+void predict_json(const PredictRun& run, LoadedTableModel& saved, const GoodRows& good) {
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
@@ -220,13 +223,13 @@ void predict(const PredictRun& run) {
   if (run.inputs.size() > 1)
     throw ValueError("predict.tables",
                      cat(run.inputs.size(), " tables were named, and one is predicted at a time"));
-  TableModel saved = TableModel::load(run.model, run.threshold);
+  LoadedTableModel saved = LoadedTableModel::load(run.model, run.threshold);
   PositiveSaid said{.flag = run.positive};
   if (run.threshold)
     said.schema = SlicingSchema::read(run.rows.schema, false).of_label(saved.columns.label());
   saved.count_from(said, run.model, run.threshold.has_value());
   RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
-  const CsvTable table = saved.read(run.table, run.data);
+  const CsvTable table = saved.read(run.table, run.data, run.results);
   const RowJudgement& found =
       checks.check(run.data, table, saved.columns.names_of(table), missing_words_of(saved.columns),
                    {saved.columns.label()}, run.results);
@@ -285,8 +288,8 @@ void add_predict(CLI::App& app) {
       ->excludes(keep)
       ->excludes("--json");
   add_positive(*verb, run->positive)->needs(add_threshold(*verb, run->threshold));
-  run->table.add(*verb);
-  run->rows.add(*verb);
+  add_table_reading(*verb, run->table);
+  add_row_checks(*verb, run->rows);
   run->results.add_out(*verb);
   add_strategy(*verb, run->distribute, &run->device);
   add_device(*verb, run->device);

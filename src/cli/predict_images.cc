@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "cli/scores.h"
 #include "cli/train_images.h"
 #include "format/csv_writer.h"
 #include "report/progress.h"
+#include "tables/scores.h"
 
 namespace espalier::cli {
 namespace {

@@ -13,14 +13,16 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/learned_images.h"
-#include "cli/learned_rows.h"
-#include "cli/provenance.h"
-#include "cli/scores.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "cli/train_images.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "tables/learned_images.h"
+#include "tables/learned_rows.h"
+#include "tables/loaded_table_model.h"
+#include "tables/provenance.h"
+#include "tables/scores.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -30,7 +32,7 @@ struct QuantizeRun {
   std::string model, calibrate, out;
   double percentile = 100;
   bool strip_label_dots = false;
-  TableFlags table;
+  TableReading table;
   Results results;
 };
 
@@ -100,7 +102,7 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
 }
 
 // Of the table's rows with a label those to evaluate the model on.
-std::vector<int64_t> rows_for_cost(const QuantizeRun& run, const TableModel& saved,
+std::vector<int64_t> rows_for_cost(const QuantizeRun& run, const LoadedTableModel& saved,
                                    const ColumnProgram& columns, const CsvTable& table) {
   if (!columns.has_label(table)) return {};
   return rows_to_evaluate(saved, run.model, table, run.calibrate,
@@ -108,13 +110,14 @@ std::vector<int64_t> rows_for_cost(const QuantizeRun& run, const TableModel& sav
                           "");
 }
 
-Cost cost_on(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantized,
+Cost cost_on(const QuantizeRun& run, LoadedTableModel& saved, QuantizedModel& quantized,
              const ColumnProgram& columns, const CsvTable& table, const std::vector<int64_t>& rows) {
   const Tensor labels = read_labels(columns, table, run.calibrate, rows);
   const Tensor inputs = read_inputs(columns, table, run.calibrate, rows);
   warn_of_learned_rows(saved, run.model, run.calibrate, inputs, run.results);
   const auto score_of = [&](Model& model) {
-    const Scores scores = score(columns, predict_rows(model, columns, inputs, saved.decision), labels);
+    const Scores scores =
+        score(columns, predict_rows(model, columns, inputs, saved.decision, run.results), labels);
     return columns.classification() ? scores.accuracy : scores.r2.value_or(0);
   };
   return Cost{std::ssize(rows), columns.classification() ? "accuracy" : "r2", score_of(saved.model),
@@ -129,8 +132,8 @@ QuantizedModel quantize_shown(const QuantizeRun& run, Model& model, const Tensor
 }
 
 void quantize_tables(const QuantizeRun& run) {
-  TableModel saved = TableModel::load(run.model);
-  const CsvTable table = saved.read(run.table, run.calibrate);
+  LoadedTableModel saved = LoadedTableModel::load(run.model);
+  const CsvTable table = saved.read(run.table, run.calibrate, run.results);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
   const std::vector<int64_t> tests = rows_for_cost(run, saved, columns, table);
@@ -158,10 +161,11 @@ void quantize_tables(const QuantizeRun& run) {
 void quantize_images(const QuantizeRun& run, LoadedModel& model) {
   check_image_flags(*run.verb, run.model, "quantize.images",
                     {"--calibrate", "--out", "--percentile", "--json", "--threads"});
-  const HashedExamples images = images_for(model, run.model, run.calibrate);
+  const HashedExamples images = images_for(model, run.model, run.calibrate, run.results);
   warn_of_learned_images(model, run.model, run.calibrate, images.hashes, run.results);
   QuantizedModel quantized = quantize_shown(run, model, images.x, "images");
-  const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
+  const Cost cost{images.rows(), "accuracy", accuracy_on(model, images, run.results),
+                  accuracy_on(quantized, images, run.results)};
   write_quantized(run, model, quantized,
                   {{kImagesFile, json_text({{"version", 1}, {"classes", image_classes(model, run.model)}})}},
                   {.rows = images.rows(), .unit = "images"}, cost);
@@ -221,7 +225,7 @@ void add_quantize(CLI::App& app) {
       ->option_text("X [100]");
   verb->add_flag("--strip-label-dots", run->strip_label_dots,
                  "Strip a trailing dot from labels: read \"x.\" as \"x\"");
-  run->table.add(*verb);
+  add_table_reading(*verb, run->table);
   run->results.add_json(*verb);
   add_threads(*verb);
   verb->footer(kQuantizeExamples);

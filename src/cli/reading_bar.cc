@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/format.h"
-#include "cli/common.h"
+#include "base/input_file.h"
 #include "format/byte_source.h"
 #include "format/gzip.h"
 
@@ -32,25 +32,6 @@ void ReadingBar::update(const std::string& path, const std::string& name, uint64
   }
   read_ = bytes;
   bar_.update(static_cast<int64_t>(bytes / kMega));
-}
-
-std::string read_with_bar(const std::string& path) {
-  const std::unique_ptr<ByteSource> source = open_bytes(path);
-  const uint64_t size = size_of_file(path);
-  // Small files, of which there may be many, need no large part.
-  const size_t part = std::clamp<uint64_t>(size + 1, 1 << 16, 1 << 20);
-  std::string out;
-  out.reserve(size + part);
-  ProgressBar bar;
-  bar.start(cat("reading ", path), static_cast<int64_t>(size / kMega), " MB");
-  for (size_t count = part; count == part;) {
-    const size_t before = out.size();
-    out.resize(before + part);
-    count = source->read(out.data() + before, part);
-    out.resize(before + count);
-    bar.update(static_cast<int64_t>(out.size() / kMega));
-  }
-  return out;
 }
 
 }  // namespace espalier::cli

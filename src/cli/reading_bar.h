@@ -20,7 +20,4 @@ class ReadingBar {
   uint64_t read_ = 0;
 };
 
-// The bytes of a file; a bar shows how far it is read. Raises IoError.
-std::string read_with_bar(const std::string& path);
-
 }  // namespace espalier::cli

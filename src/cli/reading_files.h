@@ -1,8 +1,8 @@
 // The files of a model that say how a row of a table, or an image, is read and what outputs mean.
 #pragma once
 
-#include "cli/table_data.h"
 #include "cli/train_images.h"
+#include "tables/loaded_table_model.h"
 
 namespace espalier::cli {
 

@@ -19,16 +19,16 @@
 #include "base/shortened.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
-#include "cli/plan_text.h"
-#include "cli/replaced_model.h"
 #include "cli/verbs.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
 #include "launch/control_end.h"
+#include "plan/text.h"
 #include "report/terminal.h"
 #include "strategy/replicas.h"
+#include "tables/replaced_model.h"
 
 namespace espalier::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/held_file.h"
 #include "cli/common.h"
-#include "cli/plan.h"
 #include "espalier/model.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

@@ -22,15 +22,15 @@ struct RowError {
 HtmlCell number(double value) { return {.content = shortest(value), .number = value}; }
 
 RowError error_of(const ScoredTable& scored, size_t i) {
-  if (scored.task == Task::kTwoClasses)
+  if (scored.task == ScoreTask::kTwoClasses)
     return {number(scored.scores[i]), std::abs(scored.scores[i] - scored.labels[i])};
-  if (scored.task == Task::kClasses) {
+  if (scored.task == ScoreTask::kClasses) {
     const std::string& said = scored.classes[scored.said[i]];
     const double missed = scored.scores.empty() ? scored.said[i] != scored.is[i]
                                                 : 1 - scored.scores[i * scored.classes.size() + scored.is[i]];
     return {{.content = said}, missed};
   }
-  const bool ranking = scored.task == Task::kRanking;
+  const bool ranking = scored.task == ScoreTask::kRanking;
   return {number(scored.scores[i]),
           ranking ? scored.truths[i] : std::abs(scored.scores[i] - scored.truths[i])};
 }
@@ -43,15 +43,15 @@ std::string text_of_cell(std::string_view cell) {
 struct Order {
   const char *words, *column;
 };
-Order order_of(Task task) {
+Order order_of(ScoreTask task) {
   switch (task) {
-    case Task::kTwoClasses:
+    case ScoreTask::kTwoClasses:
       return {"whose score lies furthest from what is true", "off by"};
-    case Task::kClasses:
+    case ScoreTask::kClasses:
       return {"in which what is true had the smallest score", "missed by"};
-    case Task::kRegression:
+    case ScoreTask::kRegression:
       return {"of which the prediction is furthest off", "off by"};
-    case Task::kRanking:
+    case ScoreTask::kRanking:
       break;
   }
   return {"that are worth most and have the lowest scores", "worth"};
@@ -75,7 +75,7 @@ PageSection rows_section(const ScoredTable& scored, int64_t most) {
   std::vector<std::pair<RowError, size_t>> worst;
   for (size_t i = 0; i < scored.rows.size(); ++i) worst.emplace_back(error_of(scored, i), i);
   std::ranges::stable_sort(worst, {}, [&](const auto& each) {
-    return std::pair(-each.first.error, scored.task == Task::kRanking ? *each.first.said.number : 0);
+    return std::pair(-each.first.error, scored.task == ScoreTask::kRanking ? *each.first.said.number : 0);
   });
   worst.resize(std::min(worst.size(), static_cast<size_t>(most)));
   const Order order = order_of(scored.task);
@@ -83,7 +83,7 @@ PageSection rows_section(const ScoredTable& scored, int64_t most) {
                   .caption = cat("The ", worst.size(), " of ", grouped(std::ssize(scored.rows)), " rows ",
                                  order.words, ", the worst first"),
                   .columns = {{.name = "line", .numbers = true},
-                              {.name = "said", .numbers = scored.task != Task::kClasses},
+                              {.name = "said", .numbers = scored.task != ScoreTask::kClasses},
                               {.name = order.column, .numbers = true}}};
   for (const std::string& name : scored.table.names()) table.columns.push_back({.name = text_of_cell(name)});
   for (const auto& [row_error, i] : worst) {

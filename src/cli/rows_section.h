@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cli/scored_table.h"
 #include "report/page.h"
+#include "tables/scored_table.h"
 
 namespace espalier::cli {
 

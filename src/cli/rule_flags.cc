@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shortened.h"
-#include "cli/near_files.h"
 #include "report/table.h"
 #include "validate/sketch_files.h"
 
@@ -34,7 +34,7 @@ const CsvTable* AskedTables::of(const std::string& file) {
   if (const auto found = read_.find(file); found != read_.end()) return &found->second;
   if (!is_table(file)) return nullptr;
   try {
-    return &read_.emplace(file, how_.table.read(file)).first->second;
+    return &read_.emplace(file, how_.table.read(file, {}, Results())).first->second;
   } catch (const FormatError& error) {
     // Statistics are of lists too, rules of cells alone.
     if (error.rule() != "rows.several") throw;

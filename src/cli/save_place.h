@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/plan.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

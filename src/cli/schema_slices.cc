@@ -47,8 +47,8 @@ void SlicingSchema::fill(SliceFlags& slicing) const {
   if (!slicing.any()) slicing.slices = sensitive;
 }
 
-void SlicingSchema::fill(ScoredFlags& scored) const {
-  if (scored.task != Task::kTwoClasses) return;
+void SlicingSchema::fill(ScoredColumns& scored) const {
+  if (scored.task != ScoreTask::kTwoClasses) return;
   if (scored.label.empty() && favourable.size() > 1) {
     std::string names;
     for (const auto& [label, value] : favourable) names += cat(names.empty() ? "" : " or ", label);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/scored_table.h"
 #include "cli/slice_flags.h"
+#include "tables/scored_table.h"
 #include "validate/metadata_files.h"
 
 namespace espalier::cli {
@@ -29,7 +29,7 @@ struct SlicingSchema {
   void fill(SliceFlags& slicing) const;
   // Where no flag names them, the label and its favourable value; not of other tasks. Raises
   // ValueError[schema.favourable] where several labels have one and no flag says which is meant.
-  void fill(ScoredFlags& scored) const;
+  void fill(ScoredColumns& scored) const;
   // Of the model's label the favourable value, or "".
   std::string of_label(const std::string& label) const;
 };

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "cli/plan.h"
 #include "espalier/model.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

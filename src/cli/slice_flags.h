@@ -8,10 +8,10 @@
 
 #include "cli/common.h"
 #include "cli/read_buckets.h"
-#include "cli/scored_table.h"
 #include "data/missing_words.h"
 #include "fairness/assessment.h"
 #include "format/expression.h"
+#include "tables/scored_table.h"
 
 namespace espalier::cli {
 

@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shortened.h"
 #include "cli/common.h"
-#include "cli/near_files.h"
 #include "espalier/run_context.h"
 #include "espalier/strategy.h"
 #include "espalier/tpu.h"

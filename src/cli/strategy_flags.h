@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/plan.h"
 #include "cli/verbs.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 

@@ -9,11 +9,11 @@
 #include "base/philox.h"
 #include "base/rule_of_test.h"
 #include "base/shortest.h"
-#include "cli/scores.h"
-#include "cli/split.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 #include "ir/golden_test.h"
+#include "tables/scores.h"
+#include "tables/split.h"
 #include "train/unsealed_test.h"
 
 namespace espalier::cli {
@@ -46,7 +46,7 @@ TEST_F(TableEvaluate, InOrderTheLastRowsAreTheTest) {
   }());
   std::vector<int64_t> rows(100);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i);
-  const Split split = split_rows(rows, table, {.label = "y"}, {.split = "order"}, 1);
+  const TrainingSplit split = split_rows(rows, table, {.label = "y"}, {.split = "order"}, 1);
   ASSERT_EQ(split.test.size(), 20u);
   ASSERT_EQ(split.validation.size(), 8u);
   EXPECT_EQ(split.train.front(), 0);

@@ -1,140 +1,49 @@
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <filesystem>
+#include "cli/table_flags.h"
 
-#include "base/env.h"
-#include "base/format.h"
-#include "base/listed_names.h"
-#include "base/shortened.h"
-#include "cli/csv_options.h"
-#include "cli/near_files.h"
-#include "cli/reading_bar.h"
-#include "cli/table_data.h"
-#include "espalier/tables.h"
-#include "train/saved_files.h"
-#include "validate/table_rows.h"
+#include "cli/common.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
-void TableFlags::add(CLI::App& verb) {
-  verb.add_option("--delimiter", delimiter, "Character between cells (default: guessed)")->option_text("C");
-  verb.add_option("--header", header, "Read column names from the first line: yes, no, or guess")
+
+void add_table_reading(CLI::App& verb, TableReading& reading) {
+  verb.add_option("--delimiter", reading.delimiter, "Character between cells (default: guessed)")
+      ->option_text("C");
+  verb.add_option("--header", reading.header, "Read column names from the first line: yes, no, or guess")
       ->check(one_of_words({"guess", "yes", "no"}))
       ->option_text("guess|yes|no [guess]");
   verb.add_option_function<std::string>(
-          "--names", [this](const std::string& text) { names = comma_separated({text}); },
+          "--names", [&reading](const std::string& text) { reading.names = comma_separated({text}); },
           "Column names, for a file without a header line")
       ->option_text("A,B,...");
-  verb.add_option("--decimal", decimal,
+  verb.add_option("--decimal", reading.decimal,
                   "The decimal sign of numbers; the other of the two stands between thousands")
       ->check(one_of_words({"guess", ".", ","}))
       ->option_text("guess|.|, [guess]");
 }
 
-TableFlags TableFlags::beside(char point) const {
-  TableFlags out = *this;
-  out.in_doubt = point;
-  return out;
+CLI::Option* add_positive(CLI::App& verb, std::string& positive) {
+  return verb
+      .add_option(
+          "--positive", positive,
+          "With --threshold: the positive class. Default: the favourable label of --schema, else that "
+          "of the model, else that of a known pair (yes of yes/no, 1 of 1/0)")
+      ->option_text("VALUE");
 }
 
-std::vector<std::string> TableFlags::words() const {
-  std::vector<std::string> out;
-  const auto add = [&](const char* flag, const std::string& value) {
-    out.emplace_back(flag);
-    out.push_back(value);
-  };
-  if (!delimiter.empty()) add("--delimiter", delimiter);
-  if (header != "guess") add("--header", header);
-  if (!names.empty()) add("--names", names_in_list(names));
-  if (decimal != "guess") add("--decimal", decimal);
-  return out;
+CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
+  return verb
+      .add_option("--threshold", threshold,
+                  "Two classes: predict the positive class at this probability or above (default: the "
+                  "threshold of the model, if it has one, else predict the more likely class)")
+      ->check(number_from(0.0, 1.0))
+      ->option_text("X");
 }
 
-char TableFlags::separator() const {
-  if (delimiter == "\\t" || delimiter == "tab") return '\t';
-  if (delimiter.size() > 1)
-    throw ValueError("csv.delimiter", cat("a delimiter is one character, got \"", delimiter, "\""));
-  return delimiter.empty() ? '\0' : delimiter[0];
-}
-
-CsvOptions csv_options(const TableFlags& flags, const std::vector<std::string>& expected) {
-  CsvOptions out{.delimiter = flags.separator(), .expected = expected};
-  if (flags.header != "guess") out.header = flags.header == "yes" ? CsvHeader::kYes : CsvHeader::kNo;
-  out.names = flags.names;
-  if (flags.decimal != "guess") out.decimal = flags.decimal[0];
-  out.decimal_in_doubt = flags.in_doubt;
-  return out;
-}
-
-void check_table_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  constexpr size_t kNamed = 3;
-  std::error_code none;
-  if (path == "-") return;
-  check_file(path);
-  if (!fs::is_directory(path, none)) return;
-  std::vector<std::string> names = posix_env().list_folder(path);
-  std::erase_if(names, [](const std::string& name) { return !form_of_name(name); });
-  std::string fix;
-  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
-    fix += cat(i == 0 ? "name a table in it: " : ", ", (fs::path(path) / names[i]).string());
-  if (names.size() > kNamed) fix += cat(" and ", names.size() - kNamed, " more");
-  if (saved_files::holds_model(path)) fix = "name a table: this is a saved model";
-  throw IoError("file.read", cat("cannot read ", path, ": it is a folder, and a table is a file"), fix);
-}
-
-void check_csv_name(const std::string& path) {
-  constexpr std::array kOthers = {".pb",   ".pbtxt", ".parquet", ".arrow", ".npy",  ".xlsx",
-                                  ".toml", ".html",  ".xml",     ".onnx",  ".mlir", ".safetensors"};
-  std::filesystem::path plain = path;
-  const bool packed = plain.extension() == ".gz";
-  if (packed) plain.replace_extension();
-  const std::optional<TableForm> form = form_of_name(path);
-  const std::string ending = plain.extension().string();
-  std::string says;
-  if (form && *form != TableForm::kCsv)
-    says = *form == TableForm::kExamples ? "TFRecords" : "JSON Lines";
-  else if (std::ranges::count(kOthers, ending))
-    says = ending;
-  else if (packed)
-    says = "gzip";
-  if (!says.empty())
-    throw ValueError("results.csv", cat(path, " is to hold CSV, and its name says ", says),
-                     cat("name it ", plain.replace_extension(".csv").string()));
-}
-
-CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
-  check_table_file(path);
-  const CsvOptions options = csv_options(*this, expected);
-  CsvTable table = path == "-" ? parse_table(read_text(path), source_name(path), options)
-                               : parse_table(read_with_bar(path), path, options);
-  for (const std::string& note : table.notes())
-    std::fputs(cat("note: ", source_name(path), ": ", note, "\n").c_str(), stderr);
-  return table;
-}
-
-void TableFlags::check_parted(const CsvTable& table, const std::string& path) const {
-  const bool names_itself = !table.had_header() && !table.numbered() && names.empty();
-  if (table.columns() > 1 || names_itself) return;
-  const std::string_view first = table.had_header() ? table.names()[0] : table.cell(0, 0);
-  char other = 0;
-  for (const char c : std::string_view(";,\t|")) {
-    const auto count = [&](char wanted) { return std::ranges::count(first, wanted); };
-    if (c != table.delimiter() && count(c) > (other ? count(other) : 0)) other = c;
-  }
-  const auto named = [](char c) { return cat("'", c == '\t' ? "tab" : std::string(1, c), "'"); };
-  const std::string message = cat(source_name(path), " has one column, \"", shortened(first), "\": ");
-  if (!delimiter.empty()) {
-    throw ValueError("table.delimiter",
-                     cat(message, "--delimiter ", named(table.delimiter()), " does not part its lines"),
-                     other ? cat("--delimiter ", named(other)) : "");
-  }
-  if (other) {
-    throw ValueError(
-        "table.delimiter",
-        cat(message, "each line stands in quotes as a whole, with ", named(other), " between its cells"),
-        "save the table again, without quotes around its lines");
-  }
+void add_all_rows(CLI::App& verb, bool& all) {
+  verb.add_flag(
+      "--all-rows", all,
+      "If DATA is the training file of the model: use all of its rows (default: only those that were held "
+      "out as test rows)");
 }
 
 }  // namespace espalier::cli

@@ -8,8 +8,9 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
-#include "cli/table_data.h"
+#include "cli/table_flags.h"
 #include "espalier/error.h"
+#include "tables/loaded_table_model.h"
 #include "train/saved_files.h"
 
 namespace espalier::cli {
@@ -40,7 +41,7 @@ nlohmann::ordered_json threshold_json(const std::optional<double>& threshold) {
 }
 
 void set_threshold(const ThresholdRun& run) {
-  TableModel saved = TableModel::load(run.model);
+  LoadedTableModel saved = LoadedTableModel::load(run.model);
   const std::vector<std::string>& classes = saved.columns.classes();
   if (classes.size() != 2) {
     throw ValueError("table.threshold",

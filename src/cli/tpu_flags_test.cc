@@ -1,9 +1,9 @@
 // The strategy tpu and the device that is named beside it.
 #include "base/env.h"
 #include "base/rule_of_test.h"
-#include "cli/plan.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 namespace {

@@ -6,9 +6,8 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/input_file.h"
 #include "base/shortest.h"
-#include "cli/near_files.h"
-#include "cli/plan_facts.h"
 #include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/strategy_flags.h"
@@ -18,7 +17,9 @@
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "espalier/tables.h"
+#include "plan/facts.h"
 #include "strategy/replicas.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 namespace {
@@ -203,14 +204,14 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
                      cat("put test images below ", data, "/test, others below ", data, "/train"));
   check_no_table_flags(flags, data);
   const ImageFolder folder = said_at(told, "data.image_size", [&] {
-    return ImageFolder::look(data, told.data.test_fraction, told.data.image_size);
+    return ImageFolder::look(data, told.data.test_fraction, told.data.image_size, flags.results);
   });
   TrainPlan plan = flags.plan.empty() ? with_flags(folder_plan(folder), flags) : told;
   if (flags.write_plan) {
     plan.data.image_size = {folder.height, folder.width};
     return write_shown(plan, flags.results);
   }
-  train_images(images_run(flags, plan), [&] { return rows_of_folder(folder, plan.data); });
+  train_images(images_run(flags, plan), [&] { return rows_of_folder(folder, plan.data, flags.results); });
   if (flags.show_step) return;
   if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
   // One that the model was not trained on.
@@ -378,7 +379,7 @@ void add_train(CLI::App& app) {
     const auto given = [&](const char* name, std::function<void(TrainPlan&)> change) {
       if (verb->count(name)) flags->changes.push_back(std::move(change));
     };
-    const TableFlags& table = flags->table;
+    const TableReading& table = flags->table;
     given("--label", [&](TrainPlan& plan) { plan.data.label = flags->label; });
     if (verb->count("--missing") + verb->count("--not-missing") > 0)
       flags->changes.push_back(

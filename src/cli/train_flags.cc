@@ -1,15 +1,33 @@
 #include "cli/train_flags.h"
 
+#include <charconv>
 #include <limits>
 #include <type_traits>
 #include <variant>
 
 #include "base/format.h"
-#include "cli/image_files.h"
+#include "cli/missing_flag.h"
 #include "cli/strategy_flags.h"
+#include "cli/table_flags.h"
+#include "tables/image_files.h"
 
 namespace espalier::cli {
 namespace {
+
+// "64", "48x64": height and width. Raises CLI::ValidationError.
+std::vector<int64_t> image_size_of(const std::string& text) {
+  const size_t times = text.find('x');
+  std::vector<int64_t> out;
+  for (const std::string& side :
+       {text.substr(0, times), times == text.npos ? text : text.substr(times + 1)}) {
+    int64_t& value = out.emplace_back(0);
+    const auto [end, error] = std::from_chars(side.data(), side.data() + side.size(), value);
+    if (error != std::errc() || end != side.data() + side.size() || value < 1 || value > kMostPixels)
+      throw CLI::ValidationError("--image-size", cat("\"", text, "\" is no size from 1 to ", kMostPixels,
+                                                     ": 64, or height and width as 48x64"));
+  }
+  return out;
+}
 
 constexpr int kDeterministicShards = 8;
 
@@ -76,7 +94,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       [](TrainPlan& plan, const Words& names) { plan.data.include = comma_separated(names); })
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  flags.missing.add(verb);
+  add_missing(verb, flags.missing);
   add_change<std::string>(
       verb, flags, "--task",
       "Task: class (classification), number (regression), or guess (by the values of the label column)",
@@ -119,7 +137,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                           [](TrainPlan& plan) -> std::string& { return plan.data.slice; })
       ->option_text("COLUMN")
       ->transform(a_column());
-  flags.table.add(verb);
+  add_table_reading(verb, flags.table);
 }
 
 void add_training_flags(CLI::App& verb, TrainFlags& flags) {

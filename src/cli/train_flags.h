@@ -7,10 +7,11 @@
 
 #include "cli/common.h"
 #include "cli/device_flags.h"
-#include "cli/missing_flag.h"
-#include "cli/plan.h"
 #include "cli/show_step.h"
-#include "cli/table_data.h"
+#include "plan/plan.h"
+#include "tables/loaded_table_model.h"
+#include "tables/missing_choice.h"
+#include "tables/table_reading.h"
 
 namespace espalier::cli {
 
@@ -20,8 +21,8 @@ struct TrainFlags {
   std::string label;
   std::vector<std::function<void(TrainPlan&)>> changes;
   std::vector<int64_t> hidden;
-  TableFlags table;
-  MissingFlag missing;
+  TableReading table;
+  MissingChoice missing;
   uint64_t seed = 0;
   std::string dtype = "f32";
   DistributePlan distribute;

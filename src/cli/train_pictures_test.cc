@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
-#include "cli/image_files.h"
 #include "cli/interrupt_once_test.h"
 #include "cli/pictures_test.h"
 #include "espalier/csv.h"
 #include "espalier/error.h"
+#include "tables/image_files.h"
 #include "train/unsealed_test.h"
 
 namespace espalier::cli {
@@ -59,7 +59,7 @@ TEST_F(TrainPictures, TestRowsAreSpreadOverTheNamesOfEachClass) {
   }
   const auto tests = [&](double share) {
     std::string out;
-    for (const std::string& path : ImageFolder::look(folder + "/spread", share, {}).test.paths)
+    for (const std::string& path : ImageFolder::look(folder + "/spread", share, {}, {}).test.paths)
       out += fs::path(path).stem().string();
     return out;
   };

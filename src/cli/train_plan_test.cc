@@ -4,9 +4,9 @@
 #include "base/env.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
-#include "cli/plan.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
+#include "plan/plan.h"
 
 namespace espalier::cli {
 namespace {

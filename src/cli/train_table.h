@@ -1,9 +1,10 @@
 // Training on a table: from a CSV and the name of a column to a saved model and its figures.
 #pragma once
 
-#include "cli/plan.h"
+#include "cli/common.h"
 #include "cli/show_step.h"
-#include "cli/table_data.h"
+#include "plan/plan.h"
+#include "tables/loaded_table_model.h"
 
 namespace espalier::cli {
 

@@ -15,13 +15,13 @@
 #include "base/state_folder.h"
 #include "cli/common.h"
 #include "cli/device_flags.h"
-#include "cli/plan.h"
 #include "espalier/error.h"
 #include "format/safetensors.h"
 #include "ir/literal.h"
 #include "launch/control_end.h"
 #include "launch/launch.h"
 #include "pjrt/find.h"
+#include "plan/plan.h"
 #include "report/table.h"
 
 namespace espalier::cli {

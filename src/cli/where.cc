@@ -1,9 +1,5 @@
 #include "cli/where.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/format.h"
-
 namespace espalier::cli {
 
 void add_where(CLI::App& verb, std::optional<Expression>& where) {
@@ -13,15 +9,6 @@ void add_where(CLI::App& verb, std::optional<Expression>& where) {
           "\"Female\"'; see "
           "docs/expressions.md")
       ->option_text("EXPRESSION");
-}
-
-std::string text_of(const KeptRows& kept) {
-  return cat("where ", kept.condition, ": ", kept.kept, " of ", kept.of, " rows",
-             kept.missing ? cat(", without ", kept.missing, " of which the condition is missing") : "", "\n");
-}
-
-nlohmann::ordered_json json_of(const KeptRows& kept) {
-  return {{"condition", kept.condition}, {"rows", kept.of}, {"kept", kept.kept}, {"missing", kept.missing}};
 }
 
 }  // namespace espalier::cli

@@ -8,10 +8,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/common.h"
-#include "cli/scored_table.h"
 #include "data/missing_words.h"
 #include "fairness/worst_slices.h"
 #include "report/terminal.h"
+#include "tables/scored_table.h"
 
 namespace espalier::cli {
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kHead = 12, kTail = 4;  // length and checksum; checksum
 
-constexpr std::array<uint32_t, 256> make_table() {
+constexpr std::array<uint32_t, 256> make_crc_table() {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
     uint32_t value = byte;
@@ -58,7 +58,7 @@ void check_whole(std::string_view rest, uint64_t size, uint64_t offset) {
 }  // namespace
 
 uint32_t crc32c_of(std::string_view bytes) {
-  static constexpr std::array<uint32_t, 256> kTable = make_table();
+  static constexpr std::array<uint32_t, 256> kTable = make_crc_table();
   uint32_t crc = ~0u;
   for (const char c : bytes) crc = crc >> 8 ^ kTable[(crc ^ static_cast<unsigned char>(c)) & 0xff];
   return ~crc;

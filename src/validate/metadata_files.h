@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/input_file.h"
 #include "validate/tfmd/anomalies.pb.h"
 #include "validate/tfmd/schema.pb.h"
 #include "validate/tfmd/statistics.pb.h"
@@ -29,6 +30,15 @@ template <class Message>
 Message read_metadata(const std::string& path) {
   Message message;
   read_metadata(path, message);
+  return message;
+}
+
+// The message in a file, or of standard input for "-". Raises as read_metadata.
+template <class Message>
+Message read_message(const std::string& file) {
+  if (file != "-") return read_metadata<Message>(file);
+  Message message;
+  parse_metadata(read_text(file), message);
   return message;
 }
 

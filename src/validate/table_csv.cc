@@ -7,7 +7,7 @@ namespace {
 
 class CsvTableBlocks : public TableBlocks {
  public:
-  CsvTableBlocks(const std::string& path, const TableOptions& options)
+  CsvTableBlocks(const std::string& path, const TableBlockOptions& options)
       : blocks_(open_text(path), options.csv, options.block), empty_(options.empty) {}
 
   bool next(TableBlock& out) override {
@@ -49,7 +49,7 @@ CellType CsvTableRows::read_counted(size_t column, std::string_view name, CellTy
   return read_equal_cells(cells_, equal, empty_in(name), type, out);
 }
 
-std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableOptions& options) {
+std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableBlockOptions& options) {
   return std::make_unique<CsvTableBlocks>(path, options);
 }
 

@@ -25,6 +25,6 @@ class CsvTableRows : public TableRows {
   EmptyCells empty_;
 };
 
-std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableOptions& options);
+std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableBlockOptions& options);
 
 }  // namespace espalier

@@ -50,7 +50,7 @@ TableForm table_form(const std::string& name, std::string_view bytes) {
 }
 
 std::unique_ptr<TableBlocks> open_table(const std::string& path, TableForm form,
-                                        const TableOptions& options) {
+                                        const TableBlockOptions& options) {
   if (form == TableForm::kExamples) return open_examples(open_unpacked(path), options.block);
   if (form == TableForm::kJsonLines) return open_json_lines(open_text(path), options.block);
   return open_csv(path, options);

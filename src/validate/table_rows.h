@@ -81,12 +81,13 @@ class TableBlocks {
 };
 
 // How tables are read; the first two are of CSV alone.
-struct TableOptions {
+struct TableBlockOptions {
   CsvOptions csv = {};
   EmptyCells empty = {};
   size_t block = size_t{1} << 20;  // bytes that a thread takes at a time
 };
 // Raises IoError, FormatError, ValueError.
-std::unique_ptr<TableBlocks> open_table(const std::string& path, TableForm form, const TableOptions& options);
+std::unique_ptr<TableBlocks> open_table(const std::string& path, TableForm form,
+                                        const TableBlockOptions& options);
 
 }  // namespace espalier
