@@ -98,6 +98,23 @@ TEST(StrategyExamples, SlowLearnTheSameOnDevicesAndByWorkers) {
   }
 }
 
+// The loop of the first page, whose last digits are of its sums.
+TEST(StrategyExamples, SlowTheFirstLoopLearnsTheSameByWorkers) {
+  const std::string folder = build_folder(), loop = folder + "/example_own_loop";
+  const auto said = [&](const std::string& launch, const std::string& name) {
+    const std::string out = fresh_folder("own-loop-" + name) + "/out";
+    EXPECT_EQ(std::system(cat(launch, loop, " > ", out).c_str()), 0) << launch;
+    const auto lines = lines_of_file(out);
+    double accuracy = 0;
+    EXPECT_TRUE(lines.size() == 1 && std::sscanf(lines[0].c_str(), "accuracy: %lf", &accuracy) == 1);
+    return accuracy;
+  };
+  const double alone = said("", "alone");
+  EXPECT_GT(alone, 0.8);
+  EXPECT_LT(alone, 1.0);
+  EXPECT_NEAR(said(cat(folder, "/espalier launch -n 3 -- "), "three"), alone, 1.01e-3);
+}
+
 // Line for line.
 TEST(StrategyExamples, ThePageShowsThem) {
   const auto text = [](const std::string& path) {
