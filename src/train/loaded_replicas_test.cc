@@ -160,5 +160,31 @@ TEST(LoadedReplicas, DropsWhatOneDeviceDrops) {
     }
 }
 
+// Where the place of rows would have to be told inside of a program within the program.
+TEST(LoadedReplicas, DrawsInALoopAreRefusedByName) {
+  struct DropsTwice : Layer {
+    DropsTwice() : Layer("drops_twice") {}
+    Tensor call(const Tensor& x) override {
+      if (!TrainingScope::current()) return x;
+      const Tensor key = default_generator().key(), step = default_generator().next_step();
+      return scan(
+                 [&](std::span<const Tensor> carry, std::span<const Tensor>) -> ScanResult {
+                   return {{dropout(carry[0], 0.5, key, step)}, {}};
+                 },
+                 {x}, {}, {.length = 2})
+          .carry[0];
+    }
+  };
+  const std::string folder =
+      saved_folder("loaded_loop", Sequential{Dense({.units = 4}), DropsTwice(), Dense({.units = 2})});
+  for (const Train& train : {Train(by_fit), Train(by_run)}) {
+    const Loop loop = trains_loaded(folder, train, 15);
+    EXPECT_EQ(raised_by(loop, strategy::OneDevice()), "");
+    const std::string error = raised_by(loop, strategy::Mirrored({.devices = 2}));
+    for (const char* part : {"UnsupportedError[loaded_model.replicas]", "inside of scan", "load_weights()"})
+      EXPECT_NE(error.find(part), std::string::npos) << error;
+  }
+}
+
 }  // namespace
 }  // namespace espalier
