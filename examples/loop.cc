@@ -29,15 +29,17 @@ int main(int argc, char** argv) {
       },
       {.name = "step"});
   auto batches = workers.distribute(Dataset::from_tensor_slices({x, y}).shuffle(1000).repeat(5).batch(64));
-  CheckpointManager checkpoints(
-      argc > 1 ? argv[1] : "loop",
-      {{"model", model}, {"optimizer", optimizer}, {"accuracy", accuracy}, {"batches", batches}});
+  int64_t calls = 0;
+  CheckpointManager checkpoints(argc > 1 ? argv[1] : "loop", {{"model", model},
+                                                              {"optimizer", optimizer},
+                                                              {"accuracy", accuracy},
+                                                              {"batches", batches},
+                                                              {"calls", calls}});
   checkpoints.restore();
   while (const auto batch = batches.next()) {
     workers.run(step, *batch);
-    if (!workers.told_to_go()) continue;
-    checkpoints.save();
-    return workers.kPreempted;
+    if (++calls % 50 == 0 || workers.told_to_go()) checkpoints.save();
+    if (workers.told_to_go()) return workers.kPreempted;
   }
   checkpoints.save();
   if (workers.worker() == 0) std::printf("accuracy %.9f\n", accuracy.result());

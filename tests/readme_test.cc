@@ -40,7 +40,8 @@ TEST(Readme, ItsProgramsAreTheCompiledExamples) {
     at += fence.size();
     programs.push_back(page.substr(at, page.find("```", at) - at));
   }
-  EXPECT_EQ(programs, (std::vector{read("examples/first.cc"), read("examples/predict.cc")}));
+  EXPECT_EQ(programs, (std::vector{read("examples/first.cc"), read("examples/predict.cc"),
+                                   read("examples/own_loop.cc")}));
 }
 
 TEST(Readme, ItsOutputIsWhatTheExamplePrints) {

@@ -98,6 +98,59 @@ TEST(StrategyExamples, SlowLearnTheSameOnDevicesAndByWorkers) {
   }
 }
 
+// The loop of the first page, whose last digits are of its sums.
+TEST(StrategyExamples, SlowTheFirstLoopLearnsTheSameByWorkers) {
+  const std::string folder = build_folder(), loop = folder + "/example_own_loop";
+  const auto said = [&](const std::string& launch, const std::string& name) {
+    const std::string out = fresh_folder("own-loop-" + name) + "/out";
+    EXPECT_EQ(std::system(cat(launch, loop, " > ", out).c_str()), 0) << launch;
+    const auto lines = lines_of_file(out);
+    double accuracy = 0;
+    EXPECT_TRUE(lines.size() == 1 && std::sscanf(lines[0].c_str(), "accuracy: %lf", &accuracy) == 1);
+    return accuracy;
+  };
+  const double alone = said("", "alone");
+  EXPECT_GT(alone, 0.8);
+  EXPECT_LT(alone, 1.0);
+  EXPECT_NEAR(said(cat(folder, "/espalier launch -n 3 -- "), "three"), alone, 1.01e-3);
+}
+
+// Line for line.
+TEST(StrategyExamples, ThePageShowsThem) {
+  const auto text = [](const std::string& path) {
+    std::string out;
+    for (const std::string& line : lines_of_file(path)) out += line + "\n";
+    return out;
+  };
+  const std::string page = text("docs/distributed.md");
+  for (const char* name : {"loop", "gan"}) {
+    const std::string program = text(cat("examples/", name, ".cc"));
+    ASSERT_GT(program.size(), 1000u);
+    EXPECT_NE(page.find(cat("`examples/", name, ".cc`")), std::string::npos) << name;
+    EXPECT_NE(page.find("```cpp\n" + program + "```\n"), std::string::npos) << name;
+  }
+}
+
+// One set of bits, also where a worker was killed.
+TEST(StrategyExamples, SlowTheGanIsThatOfOneWorker) {
+  const std::string folder = build_folder();
+  const auto said = [&](const std::string& launch, const std::string& name) {
+    const std::string own = fresh_folder("gan-" + name);
+    EXPECT_EQ(
+        std::system(
+            cat(launch, folder, "/example_gan ", own, "/kept > ", own, "/out 2> ", own, "/errors").c_str()),
+        0);
+    return lines_of_file(own + "/out");
+  };
+  const auto alone = said("", "alone");
+  ASSERT_EQ(alone.size(), 1u);
+  double loss = 0, middle = 0;
+  ASSERT_EQ(std::sscanf(alone[0].c_str(), "critic_loss %lf, middle %lf", &loss, &middle), 2) << alone[0];
+  EXPECT_NEAR(middle, 2, 0.7);  // of the rows it is to make others of
+  EXPECT_EQ(said(folder + "/espalier launch -n 2 -- ", "two"), alone);
+  EXPECT_EQ(said(folder + "/espalier launch -n 3 --restarts 1 --chaos kill:1@step90 -- ", "killed"), alone);
+}
+
 // One set of bits on any number of workers; where it ended it has nothing left to do.
 TEST(StrategyExamples, SlowTheLoopIsThatOfOneWorker) {
   const std::string folder = build_folder(), loop = folder + "/example_loop ";

@@ -373,7 +373,7 @@ class CustomModel : public Model {
   virtual LossSums train_step(const TrainRows& rows) = 0;
   // In the logs of training, and reset with each epoch. Asked by compile().
   virtual std::vector<Metric> step_metrics() const { return {}; }
-  // What checkpoints keep, besides compile()'s. Asked by compile().
+  // What checkpoints keep, besides compile()'s and the variables of the step. Asked by compile().
   virtual std::vector<Optimizer> step_optimizers() const { return {}; }
 };
 

@@ -16,12 +16,12 @@ namespace espalier {
 // predicts: normalisations use their averages, dropouts keep all. A variable that was frozen when it was
 // saved is so, until set_trainable(true); normalisations that were frozen then use their averages ever after.
 // The texts beside it are not saved again, since a model that was trained further is another one: what still
-// holds, as how a row is read, goes along with save(path, {.files = {{"columns.json",
-// model.file("columns.json")}, ...}}).
-// A handle, as every model, and as safe for threads as those are (model.h) from the start. Floating-point
-// inputs may have any such dtype. Calls raise ValueError[loaded_model.inputs] for another number of tensors,
-// DTypeError[loaded_model.dtype] and ShapeError[loaded_model.input] for one that is not as input_rows() says,
-// ShapeError[loaded_model.batch] for another number of rows than fixed_batch().
+// holds goes along with save(path, {.files = {{"columns.json", model.file("columns.json")}, ...}}).
+// A handle, as every model, and as safe for threads as those are (model.h) from the start. Floats may have
+// any such dtype. Calls raise ValueError[loaded_model.inputs], DTypeError[loaded_model.dtype] and
+// ShapeError[loaded_model.input] for what is not as input_rows() says, ShapeError[loaded_model.batch] for
+// other rows than fixed_batch(); where BatchNormalization is trained on replicas or logical shards
+// UnsupportedError[loaded_model.replicas]: load_weights() into a model of the same layers trains there.
 class LoadedModel : public Model {
  public:
   // Rows of a batch when the graphs hold for that number alone; 0 when they hold for any.

@@ -3,6 +3,8 @@
 
 #include "base/format.h"
 #include "ir/sink.h"
+#include "ops/drawn_again.h"
+#include "ops/registry.h"
 #include "ops/rows_place.h"
 
 namespace espalier {
@@ -81,6 +83,18 @@ RowsOfDraws rows_of_draws(const std::vector<DrawnArray>& draws, int64_t rows,
              "shuffle the dataset");
   }
   return out;
+}
+
+std::optional<Tensor> drawn_again(const Node& node, std::span<const Tensor> inputs) {
+  std::optional<Tensor> out = random_bits_again(node, inputs);
+  return out ? out : dropout_again(node, inputs);
+}
+
+bool draws(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return node.op == &op_random_bits || node.op == &op_dropout ||
+           std::ranges::any_of(graph.regions(node), [](const GraphPtr& region) { return draws(*region); });
+  });
 }
 
 }  // namespace espalier

@@ -139,8 +139,8 @@ ProgramTemplate::ProgramTemplate(std::string text) : text_(std::move(text)) {
 }
 
 std::string ProgramTemplate::at(int64_t batch) const {
-  if (batch < 1 || batch > kMost)
-    throw ValueError("template.batch", cat("a batch has 1 to ", kMost, " rows, got ", batch));
+  if (batch < 0 || batch > kMost)
+    throw ValueError("template.batch", cat("a batch has 0 to ", kMost, " rows, got ", batch));
   std::string out;
   out.reserve(text_.size());
   walk(

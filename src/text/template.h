@@ -18,7 +18,7 @@ class ProgramTemplate {
   // Raises FormatError[template.*] with line and column for a dollar sign with anything else behind it.
   explicit ProgramTemplate(std::string text);
 
-  // The program for `batch` rows. Raises ValueError[template.batch] for less than 1 or more than 2^31, and
+  // The program for `batch` rows. Raises ValueError[template.batch] for less than 0 or more than 2^31, and
   // when a number would be negative.
   std::string at(int64_t batch) const;
   const std::string& text() const { return text_; }

@@ -18,7 +18,8 @@ TEST(ProgramTemplate, NumbersThatFollowTheBatchAreFormulas) {
   EXPECT_EQ(ProgramTemplate(any->text()).at(64), any->at(64));
   EXPECT_TRUE(any->varies());
   EXPECT_FALSE(ProgramTemplate("7 $$").varies());
-  EXPECT_THROW(any->at(0), ValueError);
+  EXPECT_EQ(any->at(0), "x 0x784 f32, 1, 1000, $a 0.0");
+  EXPECT_THROW(any->at(-1), ValueError);
   EXPECT_THROW(any->at(1001), ValueError) << "a number would be negative";
 }
 

@@ -5,8 +5,10 @@
 #include "eager/batch_place.h"
 #include "eager/generator.h"
 #include "eager/row_weight.h"
+#include "eager/trace.h"
 #include "espalier/tape.h"
 #include "nn/build_transaction.h"
+#include "nn/layer_observer.h"
 #include "optim/rule.h"
 #include "place/shares.h"
 #include "train/output_makers.h"
@@ -21,6 +23,19 @@ namespace {
 Tensor rows_that_count(const Tensor& row_weight) {
   return SomeRowsCount::current() ? convert(compare(row_weight, 0, Comparison::kNE), DType::kF32) : Tensor();
 }
+
+// Gives `touch` the variables of layers that are called.
+class Touching final : public LayerObserver {
+ public:
+  explicit Touching(std::function<void(const Variable&)> touch) : touch_(std::move(touch)) {}
+  void on_begin(const std::string&) override {}
+  void on_end(std::span<const Variable> own, std::span<const Tensor>) override {
+    std::ranges::for_each(own, touch_);
+  }
+
+ private:
+  const std::function<void(const Variable&)> touch_;
+};
 
 void require_own(const std::vector<Variable>& read, const std::vector<Variable>& own) {
   for (const Variable& variable : read) {
@@ -249,8 +264,16 @@ StepToCut Model::Training::step_to_cut(bool trains) {
   };
 }
 
+void Model::Training::Custom::touch(const Variable& variable) {
+  const auto same = [&](const Variable& other) { return other.state() == variable.state(); };
+  if (std::ranges::any_of(touched, same)) return;
+  touched.push_back(variable);
+  BuildTransaction::on_refusal([this] { touched.pop_back(); });
+}
+
 void Model::Training::train_by_model(std::span<const Tensor> rows) {
   const TrainingScope mode(true);
+  const Touching touching([this](const Variable& variable) { custom->touch(variable); });
   const Batch given = batch(rows);
   const RowWeightScope weights(rows_that_count(given.row_weight));
   const LossSums sums =
@@ -259,6 +282,9 @@ void Model::Training::train_by_model(std::span<const Tensor> rows) {
     throw ValueError("fit.train_step", "train_step() gives the loss of its rows, and got one without value",
                      "Loss::sums()");
   loss.add(sums);
+  const Trace* const trace = Trace::current();
+  if (!trace) return;
+  for (const VariablePtr& variable : trace->variables()) custom->touch(Variable(variable));
 }
 
 std::unique_ptr<StepProgram> Model::Training::step_program(bool trains) {
@@ -327,7 +353,7 @@ void Model::compile(ModelOptions options, Location at) {
                      "logical shards give the bits of one device, and gradients that travel in bf16 others",
                      "leave out logical_shards, or compress");
   if (const auto* const own = dynamic_cast<const CustomModel*>(this)) {
-    training.custom = {own->step_metrics(), own->step_optimizers()};
+    training.custom = {own->step_metrics(), own->step_optimizers(), {}};
     const char* const unfit = training.options.check_numerics ? "check_numerics"
                               : training.options.loss_scale   ? "loss_scale"
                                                               : nullptr;

@@ -128,8 +128,10 @@ void Model::Training::FitRun::meet() {
     if (compares_ && arguments.of_shards.empty()) SameElements(hosts_).require(rows_of_first);
     rank_stage_.now(Stage::kTrace, first + 1);
     // They make the variables that the checkpoint, or the first worker, has values for.
-    training_.test_step->make_variables(arguments);
-    if (backups_.found()) backups_.require(variables(), false);
+    if (!training_.custom || validation_.logs) {
+      training_.test_step->make_variables(arguments);
+      if (backups_.found()) backups_.require(variables(), false);
+    }
     training_.train_step->make_variables(arguments);
     if (workers_ && training_.replicas->membership().to_describe()) {
       const PartNotes of_run = training_.part_notes;
@@ -341,10 +343,9 @@ std::vector<Logs> Model::Training::FitRun::train() {
   rank_stage_.now(Stage::kSave, steps_of_run_);
   backups_.finish();
   rank_stage_.now(Stage::kCallback, steps_of_run_);
-  const std::vector<Variable> weights = Running::model()->trainable_variables();
-  training_.options.optimizer.finalize_variables(weights);
+  training_.options.optimizer.finalize_variables(Running::model()->trainable_variables());
   for (size_t i = 0; training_.custom && i < training_.custom->optimizers.size(); ++i)
-    training_.custom->optimizers[i].finalize_variables(weights);
+    training_.custom->optimizers[i].finalize_variables(training_.custom->touched);
   call_callbacks([&](Callback& callback) {
     callback.on_train_end(now_.history.empty() ? Logs{} : now_.history.back());
   });

@@ -3,11 +3,14 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "eager/batch_place.h"
 #include "eager/trace.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "espalier/saved_model.h"
 #include "ir/builder.h"
+#include "ir/sink.h"
+#include "ops/drawn_again.h"
 #include "text/text.h"
 
 namespace espalier {
@@ -26,6 +29,33 @@ TracedModel finished(Trace& trace, const Tensors& results) {
   for (const GraphInput& input : out.graph->inputs()) {
     if (input.kind == InputKind::kVariable) out.variables.emplace_back(input.name, Variable(*variable++));
   }
+  return out;
+}
+
+// As inline_graph(), on rows that are a part of a batch.
+std::vector<Tensor> inline_on_part(const Graph& graph, std::span<const Tensor> inputs) {
+  std::vector<Tensor> values(graph.value_count());
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].value] = inputs[i];
+  for (const Node& node : graph.nodes()) {
+    std::vector<Tensor> operands, results;
+    for (const ValueId input : graph.inputs(node)) operands.push_back(values[input]);
+    for (const GraphPtr& region : graph.regions(node)) {
+      if (draws(*region))
+        throw UnsupportedError("loaded_model.replicas",
+                               cat("the saved model draws random numbers inside of ", node.op->name,
+                                   ", where its file does not say for which rows of a batch, and here a "
+                                   "batch is shared out to replicas or logical shards"),
+                               "load_weights() into a model of the same layers, which then trains here; or "
+                               "train the loaded one on one device");
+    }
+    if (const std::optional<Tensor> drawn = drawn_again(node, operands))
+      results = {*drawn};
+    else
+      results = emit_all(*node.op, node.attributes, operands, graph.regions(node));
+    for (uint32_t i = 0; i < node.result_count; ++i) values[node.first_result + i] = std::move(results[i]);
+  }
+  std::vector<Tensor> out;
+  for (const GraphOutput& output : graph.outputs()) out.push_back(values[output.value]);
   return out;
 }
 
@@ -65,7 +95,8 @@ int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& r
                  const std::vector<std::string>& names) {
   const int64_t batch = given[0].rank() ? given[0].size(0) : 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (batch == 0 || given[i].type() != of_rows(rows[i], batch)) {
+    // A part of a batch may have none.
+    if ((batch == 0 && !is_part_of_batch()) || given[i].type() != of_rows(rows[i], batch)) {
       throw ShapeError("loaded_model.input",
                        cat("input ", name_of(names, i), " takes rows of ", rows[i],
                            rows.size() > 1 ? ", as many as each other has" : "", ", got ", given[i].type()),
@@ -98,7 +129,7 @@ Tensors call_program(const Graph& graph, std::span<const Tensor> given,
   size_t argument = 0;
   for (const GraphInput& input : graph.inputs())
     inputs.push_back(input.kind == InputKind::kArgument ? given[argument++] : variable(input.name).read());
-  const Tensors outputs = inline_graph(graph, inputs);
+  const Tensors outputs = is_part_of_batch() ? inline_on_part(graph, inputs) : inline_graph(graph, inputs);
   Tensors results;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const GraphOutput& output = graph.outputs()[i];

@@ -10,8 +10,10 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "eager/batch_place.h"
 #include "eager/trace.h"
 #include "format/safetensors.h"
+#include "place/replica_flow.h"
 #include "text/text.h"
 #include "train/earlier_paths.h"
 #include "train/program.h"
@@ -64,6 +66,8 @@ struct LoadedModel::Saved {
                                           const TensorType& type) const;
   void check(const Graph& graph, const char* file, int64_t batch) const;
   void check_variables(const Graph& graph, const char* file) const;
+  // Raises UnsupportedError[loaded_model.replicas] where it gives a variable a value made of its rows.
+  void require_no_updates_of_rows(const Graph& training) const;
 };
 
 std::string LoadedModel::Saved::take(const char* file) {
@@ -231,6 +235,23 @@ void LoadedModel::Saved::check_variables(const Graph& graph, const char* file) c
   }
 }
 
+void LoadedModel::Saved::require_no_updates_of_rows(const Graph& training) const {
+  const std::vector<bool> of_rows = outputs_that_differ(training);
+  for (size_t i = 0; i < of_rows.size(); ++i) {
+    const GraphOutput& output = training.outputs()[i];
+    if (output.kind == OutputKind::kResult || !of_rows[i]) continue;
+    throw UnsupportedError(
+        "loaded_model.replicas",
+        cat("training gives \"", output.name, "\" of the saved model ", path,
+            " a new value made of the rows of a batch, as the averages of BatchNormalization are, and here a "
+            "batch is shared out to replicas or logical shards: the file has the arithmetic of one, and not "
+            "how the parts of a batch come together in it, which layers know"),
+        cat("load_weights(model, \"", path, "/", kWeights,
+            "\") into a model of the same layers, which then trains here; or train the loaded one on one "
+            "device; or set_trainable(false), with which it normalizes by its averages"));
+  }
+}
+
 std::shared_ptr<const Graph> LoadedModel::Saved::graph(bool training, int64_t batch) {
   Program& program = *programs[training];
   const std::lock_guard lock(program.mutex);
@@ -299,8 +320,10 @@ Variable LoadedModel::variable(const std::string& name) const {
 Tensors LoadedModel::call_many(Inputs<Tensor> given) {
   const Tensors x = as_rows(given, saved_->rows, saved_->inputs);
   const int64_t batch = batch_of(x, saved_->rows, saved_->fixed_batch, saved_->inputs);
-  return call_program(*saved_->graph(TrainingScope::current() && trainable(), batch), x,
-                      [&](const std::string& name) { return variable(name); });
+  const bool training = TrainingScope::current() && trainable();
+  const std::shared_ptr<const Graph> program = saved_->graph(training, batch);
+  if (training && is_part_of_batch()) saved_->require_no_updates_of_rows(*program);
+  return call_program(*program, x, [&](const std::string& name) { return variable(name); });
 }
 
 LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path, Location at) {

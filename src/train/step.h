@@ -244,6 +244,9 @@ struct Model::Training {
   struct Custom {
     std::vector<Metric> metrics;
     std::vector<Optimizer> optimizers;
+    // That its step has read or assigned so far, as those of layers that call() does not call.
+    std::vector<Variable> touched;
+    void touch(const Variable& variable);
   };
   std::optional<Custom> custom;
   std::vector<Output> outputs;

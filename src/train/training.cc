@@ -336,6 +336,13 @@ std::vector<std::pair<std::string, Variable>> Model::Training::variables(const M
   for (size_t i = 0; custom && i < custom->metrics.size(); ++i) add("step/", custom->metrics[i].variables());
   const Generator& generator = default_generator();
   add("", {generator.key_variable(), generator.step_variable()});
+  if (!custom) return out;
+  std::vector<Variable> others;
+  for (const Variable& touched : custom->touched) {
+    const auto same = [&](const auto& named) { return named.second.state() == touched.state(); };
+    if (std::ranges::none_of(out, same)) others.push_back(touched);
+  }
+  add("model/", others);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/drawn_again.h"
 #include "ops/elementwise.h"
 #include "ops/rows_place.h"
 
@@ -111,6 +112,13 @@ Tensor dropout(Operand x, double rate, Operand key, Operand step, const Shard& g
                              convert(step.as(DType::kU64), DType::kU64)};
   for (const Tensor& offset : shard.offsets) inputs.push_back(convert(offset, DType::kI64));
   return emit(op_dropout, attributes, inputs);
+}
+
+std::optional<Tensor> dropout_again(const Node& node, std::span<const Tensor> inputs) {
+  if (node.op != &op_dropout) return std::nullopt;
+  const auto& a = static_cast<const DropoutAttributes&>(*node.attributes);
+  return dropout(inputs[0], a.rate, inputs[1], inputs[2],
+                 {a.global_shape, {inputs.begin() + 3, inputs.end()}});
 }
 
 }  // namespace espalier

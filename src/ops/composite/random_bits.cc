@@ -1,4 +1,5 @@
 #include "base/philox.h"
+#include "ops/drawn_again.h"
 #include "ops/elementwise.h"
 #include "ops/movement.h"
 #include "ops/rows_place.h"
@@ -146,6 +147,13 @@ Tensor random_bits(const Shape& shape, Operand key, Operand step, DType dtype, c
                              convert(step.as(DType::kU64), DType::kU64)};
   for (const Tensor& offset : shard.offsets) inputs.push_back(convert(offset, DType::kI64));
   return emit(op_random_bits, attributes, inputs);
+}
+
+std::optional<Tensor> random_bits_again(const Node& node, std::span<const Tensor> inputs) {
+  if (node.op != &op_random_bits) return std::nullopt;
+  const auto& a = static_cast<const RandomBitsAttributes&>(*node.attributes);
+  const Shard given{a.global_shape == a.shape ? Shape() : a.global_shape, {inputs.begin() + 2, inputs.end()}};
+  return random_bits(a.shape, inputs[0], inputs[1], a.dtype, given);
 }
 
 }  // namespace espalier
