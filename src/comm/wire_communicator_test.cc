@@ -181,6 +181,23 @@ TEST(WiredRanks, MismatchIsASentenceOnAll) {
   }
 }
 
+// Nobody goes on by a call that others do not make, though it moves nothing.
+TEST(WiredRanks, ACallOfNoElementsIsComparedToo) {
+  for (const auto kind :
+       {Collective::Kind::kAllReduce, Collective::Kind::kAllGather, Collective::Kind::kBroadcast}) {
+    WiredRanks wired({2, 1});
+    std::vector<std::string> errors(3);
+    on_threads(wired.ranks, [&](Communicator& ranks, ThreadPool& pool) {
+      const Collective what{kind, ranks.rank() == 1 ? "other" : "some", "u64", 8, 0, add_integers};
+      std::string& error = errors[static_cast<size_t>(ranks.rank())];
+      error = error_of([&] { run_collective(ranks, what, nullptr, nullptr, pool); });
+      ranks.abort(error);
+    });
+    for (const std::string& error : errors)
+      EXPECT_NE(error.find("rank 1 calls "), std::string::npos) << kind_name(CallKind(kind)) << ": " << error;
+  }
+}
+
 TEST(WiredRanks, AbortEndsEveryWait) {
   for (const auto& hosts : {std::vector<int>{1, 1, 1}, std::vector<int>{2, 1}, std::vector<int>{3}}) {
     WiredRanks wired(hosts);
