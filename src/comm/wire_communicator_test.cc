@@ -198,6 +198,25 @@ TEST(WiredRanks, ACallOfNoElementsIsComparedToo) {
   }
 }
 
+// By their numbers in the run, on each host.
+TEST(WiredRanks, AMismatchWithinAHostNamesRanksOfTheRun) {
+  WiredRanks wired({1, 2});
+  std::vector<std::string> errors(3);
+  on_threads(wired.ranks, [&](Communicator& ranks, ThreadPool& pool) {
+    std::vector<uint64_t> data(4), out(12);
+    const Collective what{Collective::Kind::kAllGather, ranks.rank() == 2 ? "other" : "some", "u64", 8, 4};
+    std::string& error = errors[static_cast<size_t>(ranks.rank())];
+    error = error_of([&] {
+      run_collective(ranks, what, reinterpret_cast<std::byte*>(data.data()),
+                     reinterpret_cast<std::byte*>(out.data()), pool);
+    });
+    ranks.abort(error);
+  });
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("rank 2 calls all_gather \"other\" of 4 u64 where rank 1 calls "), std::string::npos)
+        << error;
+}
+
 TEST(WiredRanks, AbortEndsEveryWait) {
   for (const auto& hosts : {std::vector<int>{1, 1, 1}, std::vector<int>{2, 1}, std::vector<int>{3}}) {
     WiredRanks wired(hosts);

@@ -17,7 +17,8 @@ struct WiredRanks {
       : hosts{sizes}, loop(hosts.hosts()), board(board_of_process(hosts.world())) {
     std::vector<std::shared_ptr<Communicator>> inner;
     for (const int size : sizes) {
-      for (const auto& one : local_communicators(size)) inner.push_back(size > 1 ? one : nullptr);
+      for (const auto& one : local_communicators(size, static_cast<int>(inner.size())))
+        inner.push_back(size > 1 ? one : nullptr);
     }
     ranks.resize(inner.size());
     std::vector<std::thread> threads;
