@@ -59,7 +59,7 @@ void check_call(const Collective& what, int world) {
     refuse(cat("the root is rank ", what.root, " of ", world));
 }
 
-std::string mismatch_text(const std::vector<RankCall>& calls) {
+std::string mismatch_text(const std::vector<RankCall>& calls, int first) {
   struct Group {
     const RankCall* call;
     std::vector<size_t> ranks;
@@ -69,7 +69,7 @@ std::string mismatch_text(const std::vector<RankCall>& calls) {
     const auto same = [&](const Group& group) { return group.call->fingerprint == calls[rank].fingerprint; };
     auto group = std::ranges::find_if(groups, same);
     if (group == groups.end()) group = groups.insert(group, {&calls[rank], {}});
-    group->ranks.push_back(rank);
+    group->ranks.push_back(rank + static_cast<size_t>(first));
   }
   const bool one_call = std::ranges::all_of(
       groups, [&](const Group& group) { return group.call->call == groups[0].call->call; });

@@ -51,7 +51,8 @@ struct RankCall {
   std::string call = {};  // call_text(), of a program that it belongs to
 };
 // "rank 2 calls A where ranks 0, 1, 3 call B": the ranks that most do not agree with come first. `calls` in
-// the order of ranks. Of which calls of programs they are is said where those differ.
-std::string mismatch_text(const std::vector<RankCall>& calls);
+// the order of ranks, of which the first is `first`. Of which calls of programs they are is said where those
+// differ.
+std::string mismatch_text(const std::vector<RankCall>& calls, int first = 0);
 
 }  // namespace espalier

@@ -60,12 +60,13 @@ class HostCommunicator::Working {
 };
 
 HostCommunicator::HostCommunicator(std::shared_ptr<BoardLayout> layout, std::unique_ptr<HostMemory> memory,
-                                   int rank)
+                                   int rank, int first)
     : layout_(std::move(layout)),
       board_(std::make_shared<Board>(layout_)),
       memory_(std::move(memory)),
       rank_(rank),
       world_(static_cast<int>(layout_->world)),
+      first_(first),
       block_(layout_->of(rank)),
       processors_(show_processors(*layout_)),
       data_of_(static_cast<size_t>(world_)),
@@ -213,7 +214,7 @@ void HostCommunicator::raise_mismatch(uint64_t sequence) {
                                      cell.type.load(), cell.count.load(), cell.root.load()),
                      call_text(cell.call.load(), cell.program.load())});
   }
-  mismatch_ = mismatch_text(calls);
+  mismatch_ = mismatch_text(calls, first_);
   throw RunError("comm.mismatch", mismatch_);
 }
 

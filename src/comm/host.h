@@ -22,7 +22,9 @@ namespace espalier {
 // worked. Either way an element is reduced in the order of ranks. One thread calls it; abort() may be any.
 class HostCommunicator final : public Communicator {
  public:
-  HostCommunicator(std::shared_ptr<BoardLayout> layout, std::unique_ptr<HostMemory> memory, int rank);
+  // `first`: the number in the run of its rank 0, which a mismatch is told by.
+  HostCommunicator(std::shared_ptr<BoardLayout> layout, std::unique_ptr<HostMemory> memory, int rank,
+                   int first = 0);
   // With collectives that are not done it is an abort().
   ~HostCommunicator() override;
 
@@ -72,7 +74,7 @@ class HostCommunicator final : public Communicator {
   const std::shared_ptr<BoardLayout> layout_;
   const std::shared_ptr<Board> board_;
   const std::unique_ptr<HostMemory> memory_;
-  const int rank_, world_;
+  const int rank_, world_, first_;
   RankBlock& block_;
   std::deque<Call> calls_;  // begun and not done
   uint64_t begun_ = 0, announced_ = 0, finished_ = 0;

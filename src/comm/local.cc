@@ -39,11 +39,11 @@ std::shared_ptr<BoardLayout> board_of_process(int world) {
   return {make_board(memory, world), [](BoardLayout* of) { ::operator delete(of, kPage); }};
 }
 
-std::vector<std::shared_ptr<Communicator>> local_communicators(int world) {
+std::vector<std::shared_ptr<Communicator>> local_communicators(int world, int first) {
   const std::shared_ptr<BoardLayout> board = board_of_process(world);
   std::vector<std::shared_ptr<Communicator>> ranks;
   for (int rank = 0; rank < world; ++rank)
-    ranks.push_back(std::make_shared<HostCommunicator>(board, std::make_unique<HeapMemory>(), rank));
+    ranks.push_back(std::make_shared<HostCommunicator>(board, std::make_unique<HeapMemory>(), rank, first));
   return ranks;
 }
 

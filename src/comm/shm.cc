@@ -174,7 +174,8 @@ std::string open_segments(const std::string& passed, SharedSegments& segments) {
 
 std::shared_ptr<Board> shm_board(const SharedSegments& segments) { return board_at(segments.control); }
 
-std::shared_ptr<Communicator> shm_communicator(const SharedSegments& segments, int rank, int world) {
+std::shared_ptr<Communicator> shm_communicator(const SharedSegments& segments, int rank, int world,
+                                               int first) {
   std::shared_ptr<BoardLayout> board = map_board(segments.control);
   if (rank < 0 || rank >= world || world != segments.world() || world != static_cast<int>(board->world))
     throw ValueError("comm.world", cat("rank ", rank, " of ", world, " in shared memory of ", board->world,
@@ -182,8 +183,8 @@ std::shared_ptr<Communicator> shm_communicator(const SharedSegments& segments, i
   for (const int descriptor : segments.memory)
     if (!is_open(descriptor))
       throw ValueError("comm.segments", cat("descriptor ", descriptor, " is not open"));
-  return std::make_shared<HostCommunicator>(std::move(board),
-                                            std::make_unique<SharedMemory>(segments.memory, rank), rank);
+  return std::make_shared<HostCommunicator>(
+      std::move(board), std::make_unique<SharedMemory>(segments.memory, rank), rank, first);
 }
 
 }  // namespace espalier

@@ -50,9 +50,11 @@ std::shared_ptr<Board> board_at(int descriptor);
 // What is behind it, for an engine.
 std::shared_ptr<BoardLayout> board_layout_at(int descriptor);
 
-// This process as `rank`, once. It needs `segments` no longer: close them, so that no program started by this
-// one gets them. Raises ValueError[comm.segments], [comm.world] unless 0 <= rank < world and the segments are
-// of `world` ranks, RunError[comm.memory].
-std::shared_ptr<Communicator> shm_communicator(const SharedSegments& segments, int rank, int world);
+// This process as `rank`, once. `first`: the number in the run of rank 0, where others are on other hosts. It
+// needs `segments` no longer: close them, so that no program started by this one gets them. Raises
+// ValueError[comm.segments], [comm.world] unless 0 <= rank < world and the segments are of `world` ranks,
+// RunError[comm.memory].
+std::shared_ptr<Communicator> shm_communicator(const SharedSegments& segments, int rank, int world,
+                                               int first = 0);
 
 }  // namespace espalier

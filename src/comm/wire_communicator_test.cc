@@ -7,45 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "base/comes_true_test.h"
-#include "comm/local.h"
 #include "comm/ranks_test.h"
-#include "comm/wire_loop_test.h"
+#include "comm/wired_ranks_test.h"
 
 namespace espalier {
 namespace {
-
-// Ranks of hosts of these sizes, as threads.
-struct WiredRanks {
-  explicit WiredRanks(const std::vector<int>& sizes)
-      : hosts{sizes}, loop(hosts.hosts()), board(board_of_process(hosts.world())) {
-    std::vector<std::shared_ptr<Communicator>> inner;
-    for (const int size : sizes) {
-      for (const auto& one : local_communicators(size)) inner.push_back(size > 1 ? one : nullptr);
-    }
-    ranks.resize(inner.size());
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < hosts.world(); ++rank) {
-      threads.emplace_back([&, rank] {
-        const int host = hosts.host_of(rank);
-        WirePlace place{.rank = rank, .hosts = hosts, .inner = inner[static_cast<size_t>(rank)]};
-        if (rank == hosts.first(host)) place.connect = [this, host] { return loop.wire(host); };
-        ranks[static_cast<size_t>(rank)] = std::make_shared<WireCommunicator>(board, place);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-  // Each leaves on a thread of its own, as processes do.
-  ~WiredRanks() {
-    std::vector<std::thread> threads;
-    for (auto& rank : ranks) threads.emplace_back([&] { rank.reset(); });
-    for (std::thread& thread : threads) thread.join();
-  }
-
-  const HostSizes hosts;
-  WireLoop loop;
-  std::shared_ptr<BoardLayout> board;
-  std::vector<std::shared_ptr<Communicator>> ranks;
-};
 
 const std::vector<std::vector<int>> kHosts = {{1},    {3},       {1, 1}, {1, 1, 1},
                                               {2, 2}, {3, 1, 2}, {1, 4}, {2, 2, 2, 2}};
@@ -213,6 +179,42 @@ TEST(WiredRanks, MismatchIsASentenceOnAll) {
       EXPECT_NE(errors[rank].find(wanted), std::string::npos) << rank << errors[rank];
     EXPECT_TRUE(errors[0].starts_with("comm.mismatch: ")) << errors[0];
   }
+}
+
+// Nobody goes on by a call that others do not make, though it moves nothing.
+TEST(WiredRanks, ACallOfNoElementsIsComparedToo) {
+  for (const auto kind :
+       {Collective::Kind::kAllReduce, Collective::Kind::kAllGather, Collective::Kind::kBroadcast}) {
+    WiredRanks wired({2, 1});
+    std::vector<std::string> errors(3);
+    on_threads(wired.ranks, [&](Communicator& ranks, ThreadPool& pool) {
+      const Collective what{kind, ranks.rank() == 1 ? "other" : "some", "u64", 8, 0, add_integers};
+      std::string& error = errors[static_cast<size_t>(ranks.rank())];
+      error = error_of([&] { run_collective(ranks, what, nullptr, nullptr, pool); });
+      ranks.abort(error);
+    });
+    for (const std::string& error : errors)
+      EXPECT_NE(error.find("rank 1 calls "), std::string::npos) << kind_name(CallKind(kind)) << ": " << error;
+  }
+}
+
+// By their numbers in the run, on each host.
+TEST(WiredRanks, AMismatchWithinAHostNamesRanksOfTheRun) {
+  WiredRanks wired({1, 2});
+  std::vector<std::string> errors(3);
+  on_threads(wired.ranks, [&](Communicator& ranks, ThreadPool& pool) {
+    std::vector<uint64_t> data(4), out(12);
+    const Collective what{Collective::Kind::kAllGather, ranks.rank() == 2 ? "other" : "some", "u64", 8, 4};
+    std::string& error = errors[static_cast<size_t>(ranks.rank())];
+    error = error_of([&] {
+      run_collective(ranks, what, reinterpret_cast<std::byte*>(data.data()),
+                     reinterpret_cast<std::byte*>(out.data()), pool);
+    });
+    ranks.abort(error);
+  });
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("rank 2 calls all_gather \"other\" of 4 u64 where rank 1 calls "), std::string::npos)
+        << error;
 }
 
 TEST(WiredRanks, AbortEndsEveryWait) {

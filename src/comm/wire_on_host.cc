@@ -7,7 +7,8 @@
 
 namespace espalier {
 
-// What the ranks of this host give comes together.
+// What the ranks of this host give comes together. Of no elements, too: who calls something else hears it
+// here.
 void WireCommunicator::begin_on_host(Call& call) {
   WireJob& job = call.job;
   const Collective& what = job.what;
@@ -26,19 +27,18 @@ void WireCommunicator::begin_on_host(Call& call) {
     case CallKind::kAllReduce:
     case CallKind::kReduceScatter:
       on_host.kind = Collective::Kind::kAllReduce;
-      if (inner && bytes > 0) run_collective(*inner, on_host, job.data, nullptr, pool);
+      if (inner) run_collective(*inner, on_host, job.data, nullptr, pool);
       return;
     case CallKind::kAllGather:
-      if (bytes == 0) return;
       if (inner)
         run_collective(*inner, on_host, job.data, job.out + static_cast<size_t>(first) * bytes, pool);
-      else
+      else if (bytes > 0)
         std::memmove(job.out + static_cast<size_t>(place_.rank) * bytes, job.data, bytes);
       return;
     case CallKind::kBroadcast:
       if (place_.hosts.host_of(what.root) != host_) return;
       on_host.root = what.root - first;
-      if (inner && bytes > 0)
+      if (inner)
         run_collective(*inner, on_host, job.data, job.out, pool);
       else if (job.out && bytes > 0)
         std::memmove(job.out, job.data, bytes);
@@ -55,7 +55,7 @@ void WireCommunicator::end_on_host(Call& call) {
   const bool speaks = place_.rank == place_.hosts.first(host_);
   ThreadPool pool(1);
   const auto spread = [&](std::byte* data, size_t count) {
-    if (!inner || count == 0) return;
+    if (!inner) return;
     const Collective all{.kind = Collective::Kind::kBroadcast,
                          .name = what.name,
                          .type = what.type,

@@ -134,13 +134,15 @@ void ControlCoordinator::ended(int number, const ProcessEnd& end, const std::opt
   Rank& rank = ranks_[static_cast<size_t>(number)];
   rank.end = end;
   rank.ended_at = time_;
-  if (!rank.joined) rank.exact = true;  // it has begun no collective
+  // Whom its engine has seen has joined, though nobody has read so of it; another one has begun no
+  // collective.
+  rank.joined |= last.has_value();
   if (last && !rank.exact) {
     StageReport at = *last;
     at.collectives += rank.compared;  // as its own reports do
     report(rank, at);
-    rank.exact = true;
   }
+  rank.exact |= last || !rank.joined;
   suspect();
 }
 
@@ -193,7 +195,8 @@ void ControlCoordinator::join(int link, const ControlMessage::Join& join) {
     return refuse(link, cat("it says that it is rank ", join.rank, " of ", join.world, ", and the run has ",
                             options_.world));
   Rank& rank = ranks_[static_cast<size_t>(join.rank)];
-  if (rank.joined) return refuse(link, cat("rank ", join.rank, " has joined before"));
+  // Of one that has ended its word may come late.
+  if (rank.joined && !rank.end) return refuse(link, cat("rank ", join.rank, " has joined before"));
   strangers_.erase(link);
   rank_of_[link] = join.rank;
   rank.link = link;

@@ -206,6 +206,28 @@ TEST(ControlJoining, WithoutAnyWhoJoinedThereIsNoVerdict) {
   EXPECT_FALSE(coordinator.verdict());
 }
 
+// By what its engine says of it: its collectives do not wait until the coordinator has read who it is.
+TEST(ControlJoining, WhoIsSeenByItsEngineHasJoined) {
+  for (const bool other_joins : {false, true}) {
+    ScriptedRun run(2, ScriptedRun::Unjoined());
+    for (const int rank : {0, 1}) run.coordinator.started(rank, 800 + rank, run.now);
+    run.coordinator.ended(1, {false, 6}, in_call(4, 12), run.now);
+    EXPECT_EQ(run.coordinator.joined(), 1);
+    // Its own word comes late, and is that of no stranger.
+    run.connect(1, join_of(1, 1, 2, 801));
+    StageReport waits = waits_in(5, 13, "call");
+    waits.function = "step";
+    if (other_joins) {
+      run.connect(0, join_of(0, 0, 2, 800));
+      run.beat(0, waits);
+    }
+    run.pass(0.4);
+    EXPECT_EQ(run.text(), cat("rank 1 (pid 801) ended with status 6 in call 4 of \"step\"",
+                              other_joins ? " before all-reduce 'call'; rank 0 waited" : ""));
+    EXPECT_TRUE(run.warnings.empty());
+  }
+}
+
 TEST(ControlJoining, WhoComesLateIsTold) {
   ControlCoordinator coordinator({.world = 2, .secret = kSecret, .id = "id"});
   coordinator.connected(0, nonce_of(0), 0);

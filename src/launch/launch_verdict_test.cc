@@ -122,6 +122,28 @@ TEST(LaunchedRank, DISABLED_Fails) {
   ::_exit(fail_as_rank());
 }
 
+// Ranks that meet before anybody has read that they join, of which one ends.
+int end_unheard() {
+  const int rank = number_of("ESPALIER_RANK");
+  SharedSegments segments = parse_shared_segments(std::getenv("ESPALIER_SEGMENTS"));
+  const std::shared_ptr<Communicator> ranks = shm_communicator(segments, rank, number_of("ESPALIER_WORLD"));
+  close_segments(segments);
+  ranks->any(0);
+  if (rank == 1) ::_exit(6);
+  try {
+    ranks->any(0);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.message().c_str());
+    return 1;
+  }
+  return 0;
+}
+
+TEST(LaunchedRank, DISABLED_EndsUnheard) {
+  if (!std::getenv("ESPALIER_SEGMENTS")) GTEST_SKIP() << "it is no rank";
+  ::_exit(end_unheard());
+}
+
 struct Trained {
   LaunchOutcome outcome;
   std::string errors, output;
@@ -222,6 +244,15 @@ TEST(LaunchVerdict, OneThatReturnsEarlyIsMissed) {
   EXPECT_EQ(run.outcome.code, 43);
   EXPECT_EQ(sentence_of(run),
             "rank 1 (pid P) ended with status 0 in step 4 while ranks 0, 2 are in step 4 (verdict ID)");
+}
+
+// Its engine has seen it, and the others hear why they end.
+TEST(LaunchVerdict, OneThatEndsBeforeItIsHeardOfIsNamed) {
+  const Trained run = run_ranks("DISABLED_EndsUnheard", 2, {}, {});
+  EXPECT_EQ(run.outcome.code, 43);
+  const std::string wanted = "rank 1 (pid P) ended with status 6 before its first step (verdict ID)";
+  EXPECT_EQ(sentence_of(run), wanted);
+  EXPECT_EQ(without_numbers(run.errors), wanted + "\n");
 }
 
 TEST(LaunchVerdict, FactsThatDifferAreNamedBeforeTheFirstStep) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "espalier/array.h"
 #include "espalier/devices.h"
+#include "espalier/variable.h"
 #include "pjrt/plugin_test.h"
 
 namespace espalier {

@@ -125,7 +125,8 @@ void Worker::join_hosts(const std::string& segments) {
     throw ValueError("strategy.environment", cat("rank ", rank_, " of ", world_, " on host ", host,
                                                  " does not go with ESPALIER_HOST_SIZES ", sizes));
   WirePlace place{.rank = rank_, .hosts = hosts};
-  if (local_world_ > 1) place.inner = shm_communicator(shared, rank_ - hosts.first(host), local_world_);
+  if (local_world_ > 1)
+    place.inner = shm_communicator(shared, rank_ - hosts.first(host), local_world_, hosts.first(host));
   close_segments(shared);
   board_ = std::make_shared<Board>(board);
   control_ = ControlClient::from_environment(hooks());
