@@ -4,6 +4,7 @@
 
 #include "base/rule_of_test.h"
 #include "espalier/devices.h"
+#include "espalier/espalier.h"
 #include "pjrt/plugin_test.h"
 
 namespace espalier {
