@@ -78,19 +78,36 @@ TEST(RunFunctions, DrawsInScanAndCheckpoint) {
   const auto drop = [](const Tensor& x) {
     return dropout(x, 0.5, default_generator().key(), default_generator().next_step());
   };
-  expect_as_on_one_device(results_of(ones({12, 4}), 6, [drop](const Tensor& x) {
+  const auto scanned = [drop](const Tensor& x) {
     return scan(
                [&](std::span<const Tensor> carry, std::span<const Tensor>) -> ScanResult {
                  return {{drop(carry[0]) + 1}, {}};
                },
                {x}, {}, {.length = 3})
         .carry[0];
-  }));
-  expect_as_on_one_device(results_of(ones({12, 4}), 6, [drop](const Tensor& x) {
+  };
+  const auto checkpointed = [drop](const Tensor& x) {
     const TensorFunction once = checkpoint([&](const Tensor& in) { return drop(in * in); });
     const auto sum_of = [&](const Tensor& in) { return reduce_sum(once(in)[0], {0, 1}); };
     return grad(sum_of)(x)[0];
-  }));
+  };
+  const auto chosen = [drop](const Tensor& x) {
+    return cond(default_generator().uniform({}) < 0.5, drop, [](const Tensor& in) { return in * 3; }, {x});
+  };
+  const auto while_few = [drop](const Tensor& x) {
+    Tensors out = while_loop([](std::span<const Tensor> in) { return Tensors{in[0] < 3}; },
+                             [&](std::span<const Tensor> in) {
+                               return Tensors{in[0] + 1, drop(in[1]) + 1};
+                             },
+                             Tensors{full({}, 0, DType::kI32), x});
+    return out[1];
+  };
+  for (const std::function<Tensor(const Tensor&)>& way :
+       {std::function<Tensor(const Tensor&)>(scanned), {checkpointed}, {chosen}, {while_few}}) {
+    expect_as_on_one_device(results_of(ones({12, 4}), 6, way));
+    // Programs of parts of 2 and 3 rows count the draws alike, in regions that are not alike.
+    expect_as_on_one_device(results_of(ones({12, 4}), 5, way), 0, false);
+  }
 }
 
 // One for each row of a batch, in its order.
@@ -165,20 +182,52 @@ TEST(RunFunctions, BatchNormalizationSeesAllRows) {
 
 // Two parts of a batch are two programs, and a constant of one of them would be taken for that of all rows.
 TEST(RunFunctions, ACountOfOwnRowsIsRefused) {
-  const auto count = [](const Strategy& strategy) {
+  using Assign = std::function<Tensor(const Tensor& x)>;
+  using Call = std::function<void(const Assign& assign, const Tensor& x)>;
+  const std::vector<Call> calls{
+      [](const Assign& assign, const Tensor& x) { assign(x); },
+      [](const Assign& assign, const Tensor& x) { checkpoint(assign)(x); },
+      [](const Assign& assign, const Tensor& x) { cond(sum(x * 0) < 1, assign, assign, {x}); },
+      [](const Assign& assign, const Tensor& x) {
+        fori_loop(
+            0, 1, [&](const Tensor&, const Tensor& carry) { return assign(x) * 0 + carry; }, full({}, 0));
+      }};
+  // By another value that the loop carries.
+  const auto carried = [](Variable& seen, const Tensor& x) {
+    fori_loop(
+        0, 2,
+        [&](const Tensor&, const Tensor& carry) {
+          seen.assign_add(carry);
+          return carry + full({}, static_cast<double>(x.size(0)));
+        },
+        full({}, 0));
+  };
+  size_t way = 0;
+  const auto count = [&](const Strategy& strategy) {
     const auto scope = strategy.scope();
     Variable seen(full({}, 0), {.name = "seen", .trainable = false});
-    const auto step =
-        function([&](const Tensor& x) { seen.assign_add(full({}, static_cast<double>(x.size(0)))); },
-                 {.name = "step"});
+    const auto step = function(
+        [&](const Tensor& x) {
+          if (way == calls.size()) return carried(seen, x);
+          calls[way](
+              [&](const Tensor& in) {
+                seen.assign_add(full({}, static_cast<double>(in.size(0))));
+                return sum(in);
+              },
+              x);
+        },
+        {.name = "step"});
     DistributedDataset data = strategy.distribute(rows_of({ones({20, 1})}, 8));
     while (const auto part = data.next()) strategy.run(step, *part);
     return seen.read().item<float>();
   };
-  EXPECT_EQ(count(strategy::OneDevice()), 20);
-  EXPECT_EQ(rule_of([&] { count(strategy::Mirrored({.devices = 2})); }), "strategy.variable");
-  for (const std::string& error : errors_of_workers(2, count))
-    EXPECT_NE(error.find("strategy.variable"), std::string::npos) << error;
+  for (; way <= calls.size(); ++way) {
+    SCOPED_TRACE(way);
+    EXPECT_EQ(count(strategy::OneDevice()), 20);
+    EXPECT_EQ(rule_of([&] { count(strategy::Mirrored({.devices = 2})); }), "strategy.variable");
+    for (const std::string& error : errors_of_workers(2, count))
+      EXPECT_NE(error.find("strategy.variable"), std::string::npos) << error;
+  }
 }
 
 // Rows that nobody shared out stand behind those of the replicas before.
