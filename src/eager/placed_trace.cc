@@ -8,8 +8,8 @@
 namespace espalier {
 
 bool DrawsOfRows::are_known(const PlacedTrace& traced, int64_t rows) const {
-  return std::ranges::equal(traced.draws, known_, [&](const DrawnArray& draw, int64_t each) {
-    return each == 0 || (!draw.shape.empty() && draw.shape[0] == each * rows);
+  return std::ranges::equal(traced.draws, known_, [&](const DrawnArray& draw, const RowsOfDraw& known) {
+    return known.each == 0 || (known.axis < draw.shape.size() && draw.shape[known.axis] == known.each * rows);
   });
 }
 

@@ -63,6 +63,22 @@ TEST(RunFunctions, EachWayToDrawFollowsTheRows) {
   }
 }
 
+// Steps of a sequence first, and the batch second: told by the shapes alone. In 7 rows one replica has
+// another number than the others, and how far steps are apart follows from all of them.
+TEST(RunFunctions, TheBatchMayBeAnyAxis) {
+  for (const Dims& order : {Dims{1, 0, 2}, Dims{2, 1, 0}}) {
+    const auto dropped = [&](const Tensor& x) {
+      const TrainingScope training(true);
+      return transpose(Dropout(0.5)(transpose(x, order)), order);
+    };
+    expect_as_on_one_device(results_of(ones({16, 6, 2}), 8, dropped));
+    expect_as_on_one_device(results_of(ones({15, 3, 2}), 7, dropped), 0, false);  // nobody asks for weights
+    expect_equal_bits_by_shards(results_of(ones({15, 3, 2}), 7, dropped));
+    EXPECT_EQ(results_of(ones({15, 3, 2}), 7, dropped)(strategy::OneDevice({.logical_shards = 8})),
+              results_of(ones({15, 3, 2}), 7, dropped)(strategy::OneDevice()));
+  }
+}
+
 // As many rows as the batch, or as a replica's part of it, and no rows.
 TEST(RunFunctions, ASizeThatHappensToBeTheBatchIsNone) {
   for (const int64_t size : {12, 6, 4}) {
@@ -112,9 +128,12 @@ TEST(RunFunctions, DrawsInScanAndCheckpoint) {
 
 // One for each row of a batch, in its order.
 TEST(RunFunctions, DrawsUnderVmap) {
-  expect_as_on_one_device(results_of(ones({12, 5}), 6, [](const Tensor& x) {
+  const auto dropped = [](const Tensor& x) {
     return vmap([](const Tensor& row) { return dropout(row, 0.5, 3, 4); })(x)[0];
-  }));
+  };
+  expect_as_on_one_device(results_of(ones({12, 5}), 6, dropped));
+  // An example's shape goes round in rows of one part and not of another.
+  expect_as_on_one_device(results_of(ones({12, 6}), 5, dropped), 0, false);
 }
 
 TEST(RunFunctions, WhatCannotBePlacedIsRefused) {
@@ -122,8 +141,10 @@ TEST(RunFunctions, WhatCannotBePlacedIsRefused) {
     return rule_of([&] { results_of(ones({8, 4}), 8, step)(strategy::Mirrored({.devices = 2})); });
   };
   EXPECT_EQ(rule([](const Tensor& x) {
-              return x + transpose(random_normal({4, x.size(0)}), {1, 0});
+              return x + reduce_sum(random_normal({x.size(0), x.size(0)}), {0, 1});
             }),
+            "random.rows");
+  EXPECT_EQ(rule([](const Tensor& x) { return x + reduce_sum(random_normal({x.size(0) + 1}), {0}); }),
             "random.rows");
   EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x); }), "random.rows");
   EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x, 1); }), "nothing");
@@ -232,18 +253,26 @@ TEST(RunFunctions, ACountOfOwnRowsIsRefused) {
 
 // Rows that nobody shared out stand behind those of the replicas before.
 TEST(RunFunctions, PartsOfAUsersOwnHaveTheirPlace) {
-  const auto drawn = [](const Strategy& strategy, const std::vector<int64_t>& sizes) {
+  const auto drawn = [](const Strategy& strategy, const std::vector<int64_t>& sizes, bool second) {
     const auto scope = strategy.scope();
     set_seed(5);
-    const auto step = function([](const Tensor& x) { return random_uniform(x.shape()); }, {.name = "step"});
+    const auto step = function(
+        [second](const Tensor& x) {
+          return second ? transpose(random_uniform({2, x.size(0)}), {1, 0}) : random_uniform(x.shape());
+        },
+        {.name = "step"});
     PerReplica parts;
     for (int i = 0; i < strategy.replicas_here(); ++i)
       parts.values.push_back(ones({sizes[static_cast<size_t>(strategy.first_replica() + i)], 2}));
     return numbers(strategy.gather(strategy.run(step, {parts})[0]));
   };
-  const std::vector<float> wanted = drawn(strategy::OneDevice(), {7});
-  EXPECT_EQ(drawn(strategy::Mirrored({.devices = 3}), {3, 0, 4}), wanted);
-  on_each_worker(3, [&](const Strategy& strategy) { EXPECT_EQ(drawn(strategy, {1, 4, 2}), wanted); });
+  for (const bool second : {false, true}) {
+    const std::vector<float> wanted = drawn(strategy::OneDevice(), {7}, second);
+    EXPECT_EQ(drawn(strategy::Mirrored({.devices = 3}), {3, 0, 4}, second), wanted);
+    on_each_worker(3, [&](const Strategy& strategy) {
+      EXPECT_EQ(drawn(strategy, {1, 4, 2}, second), wanted);
+    });
+  }
 }
 
 // Weights, losses and metrics behind a few steps, the last batch of which goes round nowhere.

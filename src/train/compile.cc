@@ -146,8 +146,7 @@ PlacedTrace Model::Training::trace_rows(const char* name, std::span<const Tensor
     if (placed()) {
       const int64_t own = rows.row_weight.size(0);
       const bool shards = options.logical_shards > 0;
-      place.emplace(reshape(slice(in.back(), {0}, {1}), {}), own,
-                    own * (shards ? options.logical_shards : replicas->mesh().world),
+      place.emplace(in.back(), own, own * (shards ? options.logical_shards : replicas->mesh().world),
                     shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas, known);
     }
     const Forward found = forward(rows, trains);
