@@ -28,9 +28,10 @@ class RunFunctions::Placed {
   }
 
   TracedGraph trace(std::span<const TensorType> types, bool again, const std::string& after) {
-    TracedGraph out = trace_placed(types, again);
-    look_at_other_rows(out, types);
-    out.retrace = [this](std::span<const TensorType> others) { return trace_placed(others, true); };
+    TracedRows traced = trace_placed(types, again);
+    look_at_other_rows(traced, types);
+    TracedGraph out = std::move(traced.program);
+    out.retrace = [this](std::span<const TensorType> others) { return trace_placed(others, true).program; };
     const bool observes = !out.observations.empty();
     return rewrite(std::move(out), observes ? observing_ : options_.rewrites, again, after);
   }
@@ -59,9 +60,9 @@ class RunFunctions::Placed {
     return out;
   }
 
-  TracedGraph trace_placed(std::span<const TensorType> types, bool again) {
+  TracedRows trace_placed(std::span<const TensorType> types, bool again) {
     const std::optional<int64_t> rows = rows_of(types);
-    if (!rows) return trace_rows(types, 0, again, {}).program;
+    if (!rows) return {trace_rows(types, 0, again, {}).program, {}};
     return draws_.trace(*rows, again, [&](int64_t others, bool before, const RowsOfDraws& known) {
       return trace_rows(with_rows(types, others), others, before, known);
     });
@@ -100,14 +101,15 @@ class RunFunctions::Placed {
   }
 
   // What a program assigns by how many rows a part has is no value of all of them.
-  void look_at_other_rows(const TracedGraph& program, std::span<const TensorType> types) {
+  void look_at_other_rows(TracedRows& traced, std::span<const TensorType> types) {
+    const TracedGraph& program = traced.program;
     const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
     const std::optional<int64_t> rows = rows_of(types);
     if (!rows || (!padded_ && std::ranges::all_of(program.updated, counts_draws))) return;
-    const auto traced = traced_for_other_rows(
-        *rows, [&](int64_t other) { return trace_placed(with_rows(types, other), true); });
-    if (traced) {
-      const Graph& of_others = *traced->second.graph;
+    const std::optional<TracedGraph> other = traced.take_other(
+        *rows, [&](int64_t others) { return trace_placed(with_rows(types, others), true).program; });
+    if (other) {
+      const Graph& of_others = *other->graph;
       if (padded_) rows_of_results = elements_of_rows(*program.graph, of_others, program.results, *rows);
       require_updates_of_any_rows(*program.graph, of_others);
     } else if (padded_) {

@@ -150,6 +150,27 @@ TEST(RunFunctions, WhatCannotBePlacedIsRefused) {
   EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x, 1); }), "nothing");
 }
 
+// One other number of rows tells which draws are of rows, and whether what is assigned is that of all.
+TEST(RunFunctions, WhatDrawsAndAssignsIsTracedTwice) {
+  for (const bool draws : {false, true}) {
+    for (const bool assigns : {false, true}) {
+      const strategy::Mirrored pools({.devices = 2});
+      const auto scope = pools.scope();
+      Variable calls(full({}, 0), {.name = "calls", .trainable = false});
+      int traces = 0;
+      const auto step = function(
+          [&](const Tensor& x) {
+            ++traces;
+            if (assigns) calls.assign(calls + 1);
+            return draws ? x + random_uniform(x.shape()) : x;
+          },
+          {.name = "step", .check_captures = false});
+      pools.run(step, *pools.distribute(rows_of({ones({8, 2})}, 8)).next());
+      EXPECT_EQ(traces, draws || assigns ? 2 : 1) << draws << " " << assigns;
+    }
+  }
+}
+
 // The metric of all rows, in the function and behind it.
 TEST(RunFunctions, MetricsSeeAllRows) {
   const Tensor labels = convert(random_integers({21, 1}, 1, 0, 0, 2), DType::kI32),
