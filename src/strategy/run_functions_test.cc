@@ -150,6 +150,46 @@ TEST(RunFunctions, WhatCannotBePlacedIsRefused) {
   EXPECT_EQ(rule([](const Tensor& x) { return default_generator().shuffle(x, 1); }), "nothing");
 }
 
+// A value of each replica that is no rows of the batch, and does not say so.
+TEST(RunFunctions, DrawsForANumberOfRowsThatIsNotKnownAreRefused) {
+  const auto drawn = [](const Strategy& strategy, bool draws, bool of_batch) {
+    const auto scope = strategy.scope();
+    set_seed(5);
+    const auto step = function(
+        [draws](const Tensor& x, const Tensor& y) {
+          const Tensor sum = x + reduce_sum(y, {0});
+          return draws ? sum + random_uniform(x.shape()) : sum;
+        },
+        {.name = "step"});
+    PerReplica rows, others{.values = {}, .of_batch = of_batch};
+    const int64_t count = 12 / strategy.num_replicas_in_sync();
+    for (int i = 0; i < strategy.replicas_here(); ++i) {
+      rows.values.push_back(ones({count, 2}));
+      others.values.push_back(ones({5, 2}));
+    }
+    return numbers(strategy.gather(strategy.run(step, {rows, others})[0]));
+  };
+  for (const int devices : {2, 3}) {
+    const strategy::Mirrored pools({.devices = devices});
+    EXPECT_EQ(drawn(pools, true, false), drawn(strategy::OneDevice(), true, false));
+    EXPECT_EQ(drawn(pools, false, true), drawn(strategy::OneDevice(), false, true));
+    try {
+      drawn(pools, true, true);
+      ADD_FAILURE() << "nothing is refused";
+    } catch (const ValueError& error) {
+      EXPECT_EQ(error.rule(), "random.rows");
+      EXPECT_EQ(error.message(),
+                cat("\"step\" draws numbers of shape [", 12 / devices,
+                    ",2], and how many rows of the batch it has is not known: argument 0 has ", 12 / devices,
+                    ", argument 1 has 5"));
+      EXPECT_NE(std::string(error.what()).find("of_batch = false"), std::string::npos);
+    }
+  }
+  for (const std::string& error :
+       errors_of_workers(2, [&](const Strategy& strategy) { drawn(strategy, true, true); }))
+    EXPECT_NE(error.find("random.rows"), std::string::npos) << error;
+}
+
 // One other number of rows tells which draws are of rows, and whether what is assigned is that of all.
 TEST(RunFunctions, WhatDrawsAndAssignsIsTracedTwice) {
   for (const bool draws : {false, true}) {
