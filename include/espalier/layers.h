@@ -279,7 +279,7 @@ class Activation : public Layer {
 };
 
 // While training, each element is zero with probability `rate` and the others grow by 1 / (1 - rate); else x
-// itself.
+// itself. Under a strategy a row drops what one device drops of it, whichever axis of x is the batch.
 class Dropout : public Layer {
  public:
   // Raises ValueError unless 0 <= rate < 1.

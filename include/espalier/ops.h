@@ -304,10 +304,10 @@ Tensor attention(Operand query, Operand key, Operand value, const AttentionOptio
 
 // Randomness. The same (key, step) and position give the same value on every machine. key and step are u64
 // scalars. A part of a larger array: its shape, and the i64 scalar at which the part begins on each axis. In
-// a step on a part of a batch, as replicas and logical shards have, what is drawn with the rows as its first
-// axis is by default that part of what one device draws for all rows, and other arrays are equal on all:
-// raises ValueError[random.rows] for an array that follows the number of rows otherwise, and for an order of
-// rows.
+// a step on a part of a batch, as replicas and logical shards have, an array one of whose axes has the rows
+// is by default that part of what one device draws for all rows, and others are equal on all, as is one that
+// names its own shape as the whole: raises ValueError[random.rows] for an array that follows the number of
+// rows otherwise, and for an order of rows.
 struct Shard {
   Shape global_shape = {};
   std::vector<Tensor> offsets = {};

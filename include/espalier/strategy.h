@@ -26,11 +26,12 @@ class Replicas;
 struct PerReplica {
   std::vector<Tensor> values;
   // Whether the first axes are parts of one batch, in the order of replicas: what a function of run() draws
-  // for a row follows from its place in that. What run() gives are none.
+  // for a row follows from its place in that, so those that draw take one number of rows. Results of run()
+  // are none.
   bool of_batch = true;
-  // Where the first of these rows stands in the batch, as distribute() knows. By default behind those of the
-  // replicas before.
-  std::optional<int64_t> first_row = {};
+  // Where the first of these rows stands in the batch, and how many rows that has on all replicas, as
+  // distribute() knows. By default behind those of the replicas before, and as many as all have.
+  std::optional<int64_t> first_row = {}, rows_of_batch = {};
 };
 
 enum class ReduceOp : uint8_t { kSum, kMean };

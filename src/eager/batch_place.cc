@@ -10,10 +10,13 @@ namespace {
 
 thread_local BatchPlaceScope* place_in_batch = nullptr;
 
+Tensor number_in(const Tensor& place, int64_t i) { return reshape(slice(place, {i}, {i + 1}), {}); }
+
 }  // namespace
 
-BatchPlaceScope::BatchPlaceScope(Tensor first, int64_t rows, int64_t whole, Others others, RowsOfDraws known)
-    : place_(std::move(first), rows, whole, std::move(known)),
+BatchPlaceScope::BatchPlaceScope(const Tensor& place, int64_t rows, int64_t most, Others others,
+                                 RowsOfDraws known)
+    : place_(number_in(place, 0), number_in(place, 1), rows, most, std::move(known)),
       others_(others),
       before_(std::exchange(place_in_batch, this)) {}
 BatchPlaceScope::~BatchPlaceScope() { place_in_batch = before_; }

@@ -14,9 +14,9 @@ namespace espalier {
 class BatchPlaceScope {
  public:
   enum class Others : uint8_t { kReplicas, kShards };
-  // The others run at the same time on other replicas, or are shards that run one after another. See
-  // RowsPlaceScope.
-  BatchPlaceScope(Tensor first, int64_t rows, int64_t whole, Others others, RowsOfDraws known = {});
+  // `place`, i64[2] or more: `first`, and of how many rows the batch is. The others run at the same time on
+  // other replicas, or are shards that run one after another. See RowsPlaceScope.
+  BatchPlaceScope(const Tensor& place, int64_t rows, int64_t most, Others others, RowsOfDraws known = {});
   ~BatchPlaceScope();
   BatchPlaceScope(const BatchPlaceScope&) = delete;
   BatchPlaceScope& operator=(const BatchPlaceScope&) = delete;

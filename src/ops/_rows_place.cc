@@ -17,50 +17,55 @@ thread_local RowsPlaceScope* rows_place = nullptr;
   throw ValueError("random.rows", what, fix);
 }
 
-// How many elements of the first axis belong to a row, by the shapes for two numbers of rows.
-int64_t elements_of_row(const DrawnArray& a, int64_t rows, const DrawnArray& b, int64_t other_rows) {
-  if (a.shape == b.shape) return 0;
-  if (!a.shape.empty() && a.shape.size() == b.shape.size()) {
+// By the shapes for two numbers of rows.
+RowsOfDraw rows_of_draw(const DrawnArray& a, int64_t rows, const DrawnArray& b, int64_t other_rows) {
+  if (a.shape == b.shape) return {};
+  if (a.shape.size() == b.shape.size()) {
+    const auto [own, other] = std::ranges::mismatch(a.shape, b.shape);
     // One of them has a row.
-    const int64_t each = rows ? a.shape[0] / rows : b.shape[0] / other_rows;
-    if (a.shape[0] == each * rows && b.shape[0] == each * other_rows &&
-        std::equal(a.shape.begin() + 1, a.shape.end(), b.shape.begin() + 1))
-      return each;
+    const int64_t each = rows ? *own / rows : *other / other_rows;
+    if (*own == each * rows && *other == each * other_rows &&
+        std::equal(own + 1, a.shape.end(), other + 1, b.shape.end()))
+      return {static_cast<size_t>(own - a.shape.begin()), each};
   }
   refuse(a,
          cat("numbers of shape ", a.shape, " are drawn for ", rows, " rows of a batch, and of shape ",
              b.shape, " for ", other_rows,
              ": replicas and logical shards have parts of a batch, whose place is known "
-             "where the first axis has equally many elements for each row"),
-         "draw with the batch as the first axis, and transpose");
+             "where one axis alone has equally many elements for each row"),
+         "draw an array with the batch as one of its axes, and make the other one of it");
 }
 
 }  // namespace
 
-RowsPlaceScope::RowsPlaceScope(Tensor first, int64_t rows, int64_t whole, RowsOfDraws known)
+RowsPlaceScope::RowsPlaceScope(Tensor first, Tensor batch, int64_t rows, int64_t most, RowsOfDraws known)
     : first_(std::move(first)),
+      batch_(std::move(batch)),
       rows_(rows),
-      whole_(whole),
+      most_(most),
       known_(std::move(known)),
       before_(std::exchange(rows_place, this)) {}
 RowsPlaceScope::~RowsPlaceScope() { rows_place = before_; }
 
-int64_t RowsPlaceScope::rows_of_next(const Shape& shape) const {
+RowsOfDraw RowsPlaceScope::rows_of_next(const Shape& shape) const {
   if (taken_.size() < known_.size()) return known_[taken_.size()];
-  return shape.empty() || rows_ == 0 || shape[0] % rows_ != 0 ? 0 : shape[0] / rows_;
+  if (shape.empty() || rows_ == 0 || shape[0] % rows_ != 0) return {};
+  return {0, shape[0] / rows_};
 }
 
-Shard drawn_part(const Shape& shape, bool permutes) {
+DrawnPart drawn_part(const Shape& shape, bool permutes) {
   RowsPlaceScope* const place = rows_place;
   if (!place || &Sink::current() == &eager_sink()) return {};
-  const int64_t each = place->rows_of_next(shape);
+  const auto [axis, each] = place->taken_.emplace_back(place->rows_of_next(shape));
   place->draws_.push_back({shape, permutes, CallScope::current()});
-  place->taken_.push_back(each);
   if (each == 0) return {};
-  Shard out{shape, {}};
-  out.global_shape[0] = place->whole_ * each;
-  out.offsets.push_back(place->first_ * each);
-  for (size_t i = 1; i < shape.size(); ++i) out.offsets.push_back(full({}, 0, DType::kI64));
+  DrawnPart out{{shape}};
+  out.global_shape[axis] = place->most_ * each;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    out.offsets.push_back(i == axis ? place->first_ * each : full({}, 0, DType::kI64));
+    out.sizes.push_back(i == axis ? place->batch_ * each
+                                  : full({}, static_cast<double>(shape[i]), DType::kI64));
+  }
   return out;
 }
 
@@ -74,8 +79,8 @@ RowsOfDraws rows_of_draws(const std::vector<DrawnArray>& draws, int64_t rows,
         "draw as often for any number of rows");
   RowsOfDraws out;
   for (size_t i = 0; i < draws.size(); ++i) {
-    out.push_back(elements_of_row(draws[i], rows, others[i], other_rows));
-    if (out.back() && draws[i].permutes)
+    out.push_back(rows_of_draw(draws[i], rows, others[i], other_rows));
+    if (out.back().each && draws[i].permutes)
       refuse(draws[i],
              cat("an order of the ", rows,
                  " rows of a batch is drawn where replicas or logical shards have a "

@@ -9,7 +9,8 @@
 namespace espalier {
 
 // What a node that draws gives for the place in the batch that its rows have now: as its function, called
-// here, and other than a copy of the node, which knows no place. Nothing for other nodes.
+// here, and other than a copy of the node, which knows no place. Nothing for other nodes, and for those that
+// have a place of their own.
 std::optional<Tensor> drawn_again(const Node& node, std::span<const Tensor> inputs);
 std::optional<Tensor> random_bits_again(const Node& node, std::span<const Tensor> inputs);
 std::optional<Tensor> dropout_again(const Node& node, std::span<const Tensor> inputs);

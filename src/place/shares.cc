@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/format.h"
 #include "ir/constant.h"
 #include "ops/collective.h"
+#include "ops/composite/scan.h"
 #include "ops/registry.h"
 #include "place/replica_flow.h"
 
@@ -36,29 +39,93 @@ std::vector<size_t> updates_of(const Graph& graph) {
   return out;
 }
 
-// Of two graphs, the nodes that differ first on the way back from a value of each; kNone where none does.
-std::pair<NodeId, NodeId> first_other_node(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b) {
-  std::vector<std::pair<ValueId, ValueId>> open{{of_a, of_b}};
-  std::vector<ValueId> met(a.value_count(), kNone);  // with which value of b
-  const auto same_regions = [](const GraphPtr& x, const GraphPtr& y) { return *x == *y; };
-  while (!open.empty()) {
-    const auto [x, y] = open.back();
-    open.pop_back();
-    if (met[x] == y) continue;
-    met[x] = y;
-    const NodeId from = a.producer(x), other = b.producer(y);
-    if (from == kNone && other == kNone) continue;
-    if (from == kNone || other == kNone) return {from, other};
-    const Node &left = a.node(from), &right = b.node(other);
-    if (left.op == right.op && makes_equal(left)) continue;
-    if (left.op != right.op || left.input_count != right.input_count ||
-        x - left.first_result != y - right.first_result || !equal(left.attributes, right.attributes) ||
-        !std::ranges::equal(a.regions(left), b.regions(right), same_regions))
-      return {from, other};
-    for (uint32_t i = 0; i < left.input_count; ++i) open.emplace_back(a.inputs(left)[i], b.inputs(right)[i]);
+// Looks at two graphs on the way back from outputs of both.
+class OtherNode {
+ public:
+  OtherNode(const Graph& a, const Graph& b) : a_(a), b_(b), met_(a.value_count(), kNone) {
+    const auto numbers = [](const Graph& graph, std::vector<size_t>& out) {
+      out.resize(graph.value_count());
+      for (size_t i = 0; i < graph.inputs().size(); ++i) out[graph.inputs()[i].value] = i;
+    };
+    numbers(a, inputs_of_a_);
+    numbers(b, inputs_of_b_);
   }
-  return {kNone, kNone};
-}
+  // The nodes that differ first on the way from a value of each, or what is no node of one of them. Values
+  // that were met before are not looked at again.
+  std::optional<std::pair<NodeId, NodeId>> from(ValueId of_a, ValueId of_b) {
+    open_.emplace_back(of_a, of_b);
+    while (!open_.empty()) {
+      const auto [x, y] = open_.back();
+      open_.pop_back();
+      if (met_[x] == y) continue;
+      met_[x] = y;
+      const NodeId from = a_.producer(x), other = b_.producer(y);
+      if (from == kNone && other == kNone && inputs_of_a_[x] == inputs_of_b_[y]) {
+        inputs.push_back(inputs_of_a_[x]);
+        continue;
+      }
+      if (from == kNone || other == kNone || !is_same(a_.node(from), x, b_.node(other), y))
+        return std::pair(from, other);
+    }
+    return std::nullopt;
+  }
+  std::vector<size_t> inputs;  // that were met
+
+ private:
+  bool is_same(const Node& left, ValueId x, const Node& right, ValueId y) {
+    if (left.op == right.op && makes_equal(left)) return true;
+    const size_t result = x - left.first_result;
+    const auto of_left = a_.regions(left), of_right = b_.regions(right);
+    if (left.op != right.op || left.input_count != right.input_count || result != y - right.first_result ||
+        !equal(left.attributes, right.attributes) || of_left.size() != of_right.size())
+      return false;
+    const auto same = [](const GraphPtr& one, const GraphPtr& other) { return *one == *other; };
+    if (of_left.empty() || std::ranges::equal(of_left, of_right, same)) {
+      for (uint32_t i = 0; i < left.input_count; ++i) visit(left, right, i);
+      return true;
+    }
+    // Of a region what this result comes from, and no others.
+    const bool chooses = left.op == &op_if || left.op == &op_case;
+    size_t carries = 0;
+    if (left.op == &op_while) carries = left.result_count;
+    if (left.op == &op_scan)
+      carries = static_cast<size_t>(static_cast<const ScanAttributes&>(*left.attributes).carries);
+    if (chooses) visit(left, right, 0);
+    if (!chooses && carries == 0 && !runs_once(left, of_left)) return false;
+    std::vector<OtherNode> looks;
+    for (size_t i = 0; i < of_left.size(); ++i) looks.emplace_back(*of_left[i], *of_right[i]);
+    std::vector<size_t> open{result};  // outputs, by their numbers
+    std::vector<bool> carried(carries);
+    while (!open.empty()) {
+      const size_t output = open.back();
+      open.pop_back();
+      for (size_t i = 0; i < looks.size(); ++i) {
+        const bool ends_loop = left.op == &op_while && i == 0;
+        const size_t own = ends_loop ? 0 : output;
+        if (looks[i].from(of_left[i]->outputs()[own].value, of_right[i]->outputs()[own].value)) return false;
+        for (const size_t input : std::exchange(looks[i].inputs, {})) {
+          visit(left, right, static_cast<uint32_t>(input + chooses));
+          if (input >= carries || carried[input]) continue;
+          carried[input] = true;
+          open.push_back(input);
+        }
+      }
+    }
+    return true;
+  }
+  static bool runs_once(const Node& node, std::span<const GraphPtr> regions) {
+    return regions.size() == 1 && node.op->composite && regions[0]->inputs().size() == node.input_count &&
+           regions[0]->outputs().size() == node.result_count;
+  }
+  void visit(const Node& left, const Node& right, uint32_t input) {
+    open_.emplace_back(a_.inputs(left)[input], b_.inputs(right)[input]);
+  }
+
+  const Graph &a_, &b_;
+  std::vector<ValueId> met_;  // with which value of b
+  std::vector<size_t> inputs_of_a_, inputs_of_b_;
+  std::vector<std::pair<ValueId, ValueId>> open_;
+};
 
 std::string node_text(const Graph& graph, NodeId id) {
   if (id == kNone) return "another value";
@@ -218,7 +285,9 @@ void require_updates_of_any_rows(const Graph& graph, const Graph& other) {
     if (same == others_updates.end()) {
       differs = "it is assigned for one of two parts alone";
     } else {
-      const auto [mine, others] = first_other_node(graph, output.value, other, other.outputs()[*same].value);
+      const auto found = OtherNode(graph, other).from(output.value, other.outputs()[*same].value);
+      if (!found) continue;
+      const auto [mine, others] = *found;
       if (mine == kNone && others == kNone) continue;
       const Graph& where = mine == kNone ? other : graph;
       const Node& node = where.node(mine == kNone ? others : mine);

@@ -135,6 +135,7 @@ auto CutStep::cut(const BatchRows& batch) const -> Cut {
     out.counts.assign(batch.of_shards.begin(), batch.of_shards.end());
   }
   out.each = std::ranges::max(out.counts);
+  out.all = batch.of_shards.empty() ? all : out.each * step_.shards;
   out.most_weight = batch.most_weight();
   std::vector<int64_t> here = owned_shards(step_.shards, 0, 1);
   if (const Replicas* const replicas = step_.replicas.get(); replicas && !batch.of_shards.empty())
@@ -169,7 +170,7 @@ std::vector<Tensor> CutStep::shard(const Cut& cut, int number) const {
   std::vector<Tensor> out = rows_between(cut.rows, first, first + count);
   if (count < cut.each) out = with_rows_of_no_weight(out, cut.each);
   if (std::optional<StepRows> counted = only_counted_rows(out, {})) out = std::move(counted->arguments);
-  out.push_back(Tensor::of<int64_t>({number * cut.each, cut.most_weight}));
+  out.push_back(Tensor::of<int64_t>({number * cut.each, cut.all, cut.most_weight}));
   return out;
 }
 

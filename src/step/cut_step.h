@@ -75,12 +75,12 @@ class CutStep final : public StepProgram {
   TracedGraph rest(const std::string& after) const;
   TracedGraph trace_both(std::span<const TensorType> types, bool again) const;
 
-  // How a batch lies in shards: what they are filled up to, how many rows each has of its own and where those
-  // begin in the arguments, and which shards have rows there.
+  // How a batch lies in shards: what they are filled up to, how many places there are for rows, how many rows
+  // each shard has of its own and where those begin in the arguments, and which shards have rows there.
   struct Cut {
     explicit Cut(const BatchRows& batch) : rows(batch.rows) {}
     std::span<const Tensor> rows;
-    int64_t each = 0, most_weight = 0;
+    int64_t each = 0, all = 0, most_weight = 0;
     std::vector<int64_t> counts, firsts;
     std::vector<int> here;
   };

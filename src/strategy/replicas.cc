@@ -129,14 +129,14 @@ std::vector<Tensor> Replicas::arguments_of(const BatchRows& batch, int rank, int
     std::vector<Tensor> out(batch.rows.begin(), batch.rows.end());
     const std::vector<int64_t> own = shares_.shards_of(std::ssize(batch.of_shards), rank);
     const auto before = own.empty() ? batch.of_shards.begin() : batch.of_shards.begin() + own.front();
-    out.push_back(
-        Tensor::of<int64_t>({std::accumulate(batch.of_shards.begin(), before, int64_t{0}), most_weight}));
+    out.push_back(Tensor::of<int64_t>(
+        {std::accumulate(batch.of_shards.begin(), before, int64_t{0}), batch.count(), most_weight}));
     return out;
   }
   const auto [first, last] = shares_.rows_of(batch.count(), rank);
   std::vector<Tensor> out = rows_between(batch.rows, first, last);
   if (rows().adds && last - first < rows_each(batch)) out = with_rows_of_no_weight(out, rows_each(batch));
-  out.push_back(Tensor::of<int64_t>({first, most_weight}));
+  out.push_back(Tensor::of<int64_t>({first, batch.count(), most_weight}));
   return out;
 }
 
@@ -184,18 +184,20 @@ std::vector<int64_t> Replicas::row_counts(std::span<const std::vector<Tensor>> a
   return out;
 }
 
-std::vector<int64_t> Replicas::first_rows(std::span<const int64_t> counts, const RunRows& rows) const {
-  std::vector<int64_t> out;
-  int64_t next = rows.first.value_or(0);
-  for (const int64_t count : counts) {
-    out.push_back(next);
-    next += count;
+std::vector<Tensor> Replicas::places(std::span<const int64_t> counts, const RunRows& rows) const {
+  int64_t next = 0, batch = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  if (mesh_.workers > 1 && !(rows.batch && (rows.first || !rows.firsts.empty()))) {
+    const std::vector<int64_t> all = hosts_.of_each("rows", batch);
+    next = std::accumulate(all.begin(), all.begin() + mesh_.worker, int64_t{0});
+    batch = std::accumulate(all.begin(), all.end(), int64_t{0});
   }
-  if (rows.first || mesh_.workers == 1) return out;
-  int64_t before = 0;
-  const std::vector<int64_t> all = hosts_.of_each("rows", next);
-  for (int rank = 0; rank < mesh_.worker; ++rank) before += all[static_cast<size_t>(rank)];
-  for (int64_t& first : out) first += before;
+  next = rows.first.value_or(next);
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const int64_t first = rows.firsts.empty() ? next : rows.firsts[i];
+    out.push_back(Tensor::of<int64_t>({first, rows.batch.value_or(batch)}));
+    next += counts[i];
+  }
   return out;
 }
 
@@ -212,10 +214,10 @@ std::vector<std::vector<Tensor>> Replicas::run_placed(const TracedFunction& func
   if (functions_) placed = functions_->of(function, rows.of_batch, padded);
   if (placed) {
     with_place.assign(arguments.begin(), arguments.end());
-    const std::vector<int64_t> firsts = rows.firsts.empty() ? first_rows(counts, rows) : rows.firsts;
+    const std::vector<Tensor> places = this->places(counts, rows);
     for (size_t i = 0; i < with_place.size(); ++i) {
       if (padded) fill_up(with_place[i], rows, most);
-      with_place[i].push_back(Tensor::scalar(firsts[i]));
+      with_place[i].push_back(places[i]);
       if (padded) with_place[i].push_back(convert(iota({DType::kI64, {most}}, 0) < counts[i], DType::kF32));
     }
     arguments = with_place;
@@ -252,7 +254,7 @@ std::vector<std::vector<Tensor>> Replicas::run_call(const TracedFunction& functi
 
 void Replicas::run_rows_of(const TracedFunction& function, const BatchRows& batch) const {
   require_loops();
-  RunRows rows{.of_batch = std::vector<bool>(batch.rows.size(), true)};
+  RunRows rows{.of_batch = std::vector<bool>(batch.rows.size(), true), .batch = batch.count()};
   std::vector<std::vector<Tensor>> each;
   const int64_t most_weight = batch.most_weight();
   const DataShares shares = shares_of_parts();

@@ -25,11 +25,11 @@
 
 namespace espalier {
 
-// Which arguments of a call are rows of a batch, and where the first row of this process stands in it;
-// unknown: behind those of the ranks before.
+// Which arguments of a call are rows of a batch, where the first row of this process stands in it, and how
+// many there are; unknown: behind those of the ranks before, and those of all.
 struct RunRows {
   std::vector<bool> of_batch;
-  std::optional<int64_t> first = {};
+  std::optional<int64_t> first = {}, batch = {};
   std::vector<int64_t> firsts = {};  // of each replica here, where rows of weight 0 stand between them
 };
 
@@ -77,8 +77,8 @@ class Replicas {
 
   // What stands between the gradients of a step and its update; null where there is one replica.
   std::shared_ptr<const Rewrite> rewrite() const;
-  // A program of a step takes rows (x, y, weights), and behind them kPlace, i64[2]: where the first of them
-  // stands in the batch, and BatchRows::most_weight() of that.
+  // A program of a step takes rows (x, y, weights), and behind them kPlace, i64[3]: where the first of them
+  // stands in the batch, of how many rows that is, and its BatchRows::most_weight().
   static constexpr const char* kPlace = "place";
   // Rows of weight 0 behind those of a batch that has fewer rows than there are replicas. `rows`: tensors of
   // equal first axes, the last one their weights. Nothing where it has enough.
@@ -130,8 +130,8 @@ class Replicas {
   std::vector<std::vector<Tensor>> run_placed(const TracedFunction& function,
                                               std::span<const std::vector<Tensor>> arguments,
                                               const RunRows& rows, const BeforeCall& before) const;
-  // Where the rows of each replica here stand in the batch.
-  std::vector<int64_t> first_rows(std::span<const int64_t> counts, const RunRows& rows) const;
+  // The place of the rows of each replica here, as RunFunctions has it.
+  std::vector<Tensor> places(std::span<const int64_t> counts, const RunRows& rows) const;
   // How many rows each of them has.
   std::vector<int64_t> row_counts(std::span<const std::vector<Tensor>> arguments, const RunRows& rows) const;
   const Place& place() const { return pools_ ? *pools_ : **one_; }

@@ -81,7 +81,7 @@ TEST(ReplicaRows, ReachEachReplicaWithTheirPlace) {
         ASSERT_EQ(first.size(), 3u);
         const auto rows = static_cast<size_t>(replicas->shares().rows_of(count, 0).second);
         EXPECT_EQ(first[0].data<float>().size(), rows);
-        EXPECT_EQ(first[2].to_vector<int64_t>(), (std::vector<int64_t>{0, count}));
+        EXPECT_EQ(first[2].to_vector<int64_t>(), (std::vector<int64_t>{0, count, count}));
       }
     }
   }
@@ -92,7 +92,8 @@ TEST(ReplicaRows, ReachEachReplicaWithTheirPlace) {
     const auto rank = static_cast<size_t>(workers.worker());
     EXPECT_EQ(own[0].to_vector<float>(), wanted[rank]);
     EXPECT_EQ(own[1].to_vector<float>(), std::vector<float>(wanted[rank].size(), 1));
-    EXPECT_EQ(own[2].to_vector<int64_t>(), (std::vector<int64_t>{static_cast<int64_t>(wanted[rank][0]), 8}));
+    EXPECT_EQ(own[2].to_vector<int64_t>(),
+              (std::vector<int64_t>{static_cast<int64_t>(wanted[rank][0]), 8, 8}));
   });
 }
 
@@ -107,6 +108,7 @@ TEST(ReplicaRows, OfShardsStandBehindThoseOfTheShardsBefore) {
     EXPECT_EQ(out[0].to_vector<float>(), (std::vector<float>{0, 1})) << "all that it has";
     const std::vector<int64_t> places{0, 2, 5};
     EXPECT_EQ(out[2].to_vector<int64_t>()[0], places[static_cast<size_t>(workers.worker())]);
+    EXPECT_EQ(out[2].to_vector<int64_t>()[1], 10);
     EXPECT_TRUE(workers.replicas()->padded(batch).empty());
   });
 }

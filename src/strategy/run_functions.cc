@@ -28,9 +28,10 @@ class RunFunctions::Placed {
   }
 
   TracedGraph trace(std::span<const TensorType> types, bool again, const std::string& after) {
-    TracedGraph out = trace_placed(types, again);
-    look_at_other_rows(out, types);
-    out.retrace = [this](std::span<const TensorType> others) { return trace_placed(others, true); };
+    TracedRows traced = trace_placed(types, again);
+    look_at_other_rows(traced, types);
+    TracedGraph out = std::move(traced.program);
+    out.retrace = [this](std::span<const TensorType> others) { return trace_placed(others, true).program; };
     const bool observes = !out.observations.empty();
     return rewrite(std::move(out), observes ? observing_ : options_.rewrites, again, after);
   }
@@ -39,13 +40,17 @@ class RunFunctions::Placed {
 
  private:
   size_t arguments(std::span<const TensorType> types) const { return types.size() - 1 - padded_; }
-  // Of the arguments that are of the batch; nothing without one.
+  // Of the arguments that are of the batch; nothing without one, and where they differ.
   std::optional<int64_t> rows_of(std::span<const TensorType> types) const {
-    std::optional<int64_t> out;
+    const std::vector<size_t> rows = arguments_of_rows(types);
+    return rows.size() == 1 ? std::optional(types[rows[0]].shape[0]) : std::nullopt;
+  }
+  // The first of each number of rows.
+  std::vector<size_t> arguments_of_rows(std::span<const TensorType> types) const {
+    std::vector<size_t> out;
     for (size_t i = 0; i < arguments(types); ++i) {
-      if (!is_rows(types, i)) continue;
-      if (out && *out != types[i].shape[0]) return std::nullopt;
-      out = types[i].shape[0];
+      const auto has_as_many = [&](size_t other) { return types[other].shape[0] == types[i].shape[0]; };
+      if (is_rows(types, i) && std::ranges::none_of(out, has_as_many)) out.push_back(i);
     }
     return out;
   }
@@ -59,12 +64,30 @@ class RunFunctions::Placed {
     return out;
   }
 
-  TracedGraph trace_placed(std::span<const TensorType> types, bool again) {
+  TracedRows trace_placed(std::span<const TensorType> types, bool again) {
     const std::optional<int64_t> rows = rows_of(types);
-    if (!rows) return trace_rows(types, 0, again, {}).program;
+    if (!rows) {
+      PlacedTrace out = trace_rows(types, 0, again, {});
+      require_no_draws(out, types);
+      return {std::move(out.program), {}};
+    }
     return draws_.trace(*rows, again, [&](int64_t others, bool before, const RowsOfDraws& known) {
       return trace_rows(with_rows(types, others), others, before, known);
     });
+  }
+
+  // Of a number of rows that is not known.
+  void require_no_draws(const PlacedTrace& traced, std::span<const TensorType> types) const {
+    const std::vector<size_t> rows = arguments_of_rows(types);
+    const auto has_elements = [](const DrawnArray& draw) { return !draw.shape.empty(); };
+    const auto draw = std::ranges::find_if(traced.draws, has_elements);
+    if (rows.size() < 2 || draw == traced.draws.end()) return;
+    const CallScope scope(draw->at);
+    throw ValueError("random.rows",
+                     cat("\"", options_.name, "\" draws numbers of shape ", draw->shape,
+                         ", and how many rows of the batch it has is not known: argument ", rows[0], " has ",
+                         types[rows[0]].shape[0], ", argument ", rows[1], " has ", types[rows[1]].shape[0]),
+                     "PerReplica::of_batch = false for values that are no rows of the batch");
   }
 
   PlacedTrace trace_rows(std::span<const TensorType> types, int64_t rows, bool again,
@@ -100,14 +123,15 @@ class RunFunctions::Placed {
   }
 
   // What a program assigns by how many rows a part has is no value of all of them.
-  void look_at_other_rows(const TracedGraph& program, std::span<const TensorType> types) {
+  void look_at_other_rows(TracedRows& traced, std::span<const TensorType> types) {
+    const TracedGraph& program = traced.program;
     const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
     const std::optional<int64_t> rows = rows_of(types);
     if (!rows || (!padded_ && std::ranges::all_of(program.updated, counts_draws))) return;
-    const auto traced = traced_for_other_rows(
-        *rows, [&](int64_t other) { return trace_placed(with_rows(types, other), true); });
-    if (traced) {
-      const Graph& of_others = *traced->second.graph;
+    const std::optional<TracedGraph> other = traced.take_other(
+        *rows, [&](int64_t others) { return trace_placed(with_rows(types, others), true).program; });
+    if (other) {
+      const Graph& of_others = *other->graph;
       if (padded_) rows_of_results = elements_of_rows(*program.graph, of_others, program.results, *rows);
       require_updates_of_any_rows(*program.graph, of_others);
     } else if (padded_) {

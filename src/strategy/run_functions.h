@@ -20,8 +20,8 @@ class RunFunctions {
   RunFunctions(int parts, Parts kind) : parts_(parts), kind_(kind) {}
 
   class Placed;
-  // A function that takes the arguments of `function`, and behind them where the first of the rows stands in
-  // the batch, i64[], and what each row counts, f32[rows], where some are `padded`.
+  // A function that takes the arguments of `function`, and behind them the place of the rows, i64[2], as
+  // BatchPlaceScope has it, and what each row counts, f32[rows], where some are `padded`.
   // of_batch[i]: the first axis of argument i is of rows.
   struct Found {
     TracedFunction function;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/format.h"
 #include "base/hash.h"
@@ -94,7 +95,9 @@ std::vector<PerReplica> Strategy::run(const TracedFunction& function,
   RunRows rows;
   for (const PerReplica& argument : arguments) {
     rows.of_batch.push_back(argument.of_batch);
-    if (argument.of_batch && argument.first_row) rows.first = argument.first_row;
+    if (!argument.of_batch) continue;
+    if (argument.first_row) rows.first = argument.first_row;
+    if (argument.rows_of_batch) rows.batch = argument.rows_of_batch;
   }
   std::vector<PerReplica> out;
   for (const std::vector<Tensor>& results : replicas_->run_call(function, each, rows)) {
@@ -230,7 +233,11 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next_own() {
   const std::optional<OwnBatches::Part> part = own_->next();
   if (!part) return std::nullopt;
   const int64_t rows = part->rows[0].size(0), here = replicas_->parts().count;
-  std::vector<PerReplica> out(part->rows.size(), PerReplica{.values = {}, .first_row = part->first});
+  const std::vector<int64_t>& all = part->of_readers;
+  std::vector<PerReplica> out(
+      part->rows.size(), PerReplica{.values = {},
+                                    .first_row = part->first,
+                                    .rows_of_batch = std::accumulate(all.begin(), all.end(), int64_t{0})});
   for (size_t i = 0; i < out.size(); ++i)
     for (int64_t replica = 0; replica < here; ++replica)
       out[i].values.push_back(
@@ -243,9 +250,12 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
   if (shared_) {
     std::optional<SharedBatches::Part> part = shared_->next();
     if (!part) return std::nullopt;
-    const int64_t first = replicas_->shares_of_parts().rows_before(part->of_shards);
+    const std::vector<int64_t>& of_shards = part->of_shards;
+    const PerReplica none{.values = {},
+                          .first_row = replicas_->shares_of_parts().rows_before(of_shards),
+                          .rows_of_batch = std::accumulate(of_shards.begin(), of_shards.end(), int64_t{0})};
     for (Tensor& rows : part->rows) {
-      PerReplica& parts = out.emplace_back(PerReplica{.values = {}, .first_row = first});
+      PerReplica& parts = out.emplace_back(none);
       if (replicas_->logical_shards() == 0) {
         parts.values.push_back(std::move(rows));
         continue;
@@ -270,6 +280,7 @@ std::optional<std::vector<PerReplica>> DistributedDataset::next() {
                        "a dataset's elements are batches: .batch(32)");
     PerReplica& parts = out.emplace_back();
     const int64_t count = rows.size(0);
+    parts.rows_of_batch = count;
     for (int i = 0; i < replicas_->parts().count; ++i) {
       const auto [first, last] = shares.rows_of(count, replicas_->parts().first + i);
       if (i == 0) parts.first_row = first;

@@ -129,9 +129,9 @@ Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::
   return skipped;
 }
 
-TracedGraph Model::Training::trace_forward(const char* name, std::span<const TensorType> types, bool again,
-                                           bool trains) {
-  if (!placed()) return trace_rows(name, types, again, trains, {}).program;
+TracedRows Model::Training::trace_forward(const char* name, std::span<const TensorType> types, bool again,
+                                          bool trains) {
+  if (!placed()) return {trace_rows(name, types, again, trains, {}).program, {}};
   const auto trace = [&](int64_t rows, bool before, const RowsOfDraws& known) {
     std::vector<TensorType> of_rows(types.begin(), types.end());
     for (TensorType& type : std::span(of_rows).first(types.size() - 1)) type.shape[0] = rows;
@@ -161,8 +161,7 @@ PlacedTrace Model::Training::trace_rows(const char* name, std::span<const Tensor
     if (placed()) {
       const int64_t own = rows.row_weight.size(0);
       const bool shards = options.logical_shards > 0;
-      place.emplace(reshape(slice(in.back(), {0}, {1}), {}), own,
-                    own * (shards ? options.logical_shards : replicas->mesh().world),
+      place.emplace(in.back(), own, own * (shards ? options.logical_shards : replicas->mesh().world),
                     shards ? BatchPlaceScope::Others::kShards : BatchPlaceScope::Others::kReplicas, known);
     }
     const Forward found = forward(rows, trains);
@@ -188,19 +187,20 @@ PlacedTrace Model::Training::trace_rows(const char* name, std::span<const Tensor
   return out;
 }
 
-void Model::Training::require_equal_updates_of_parts(const TracedGraph& forward, const char* name,
+void Model::Training::require_equal_updates_of_parts(TracedRows& traced, const char* name,
                                                      std::span<const TensorType> types, bool trains) {
+  const TracedGraph& forward = traced.program;
   require_equal_updates(*forward.graph);
   // Generators count draws, whatever these are for.
   const auto counts_draws = [](const VariablePtr& variable) { return is_random_state(Variable(variable)); };
   if (std::ranges::all_of(forward.updated, counts_draws)) return;
   const int64_t rows = types[types.size() - 2].shape[0];  // their weights stand before their place
-  const auto other = traced_for_other_rows(rows, [&](int64_t others) {
+  const std::optional<TracedGraph> other = traced.take_other(rows, [&](int64_t others) {
     std::vector<TensorType> of_other(types.begin(), types.end());
     for (TensorType& type : std::span(of_other).first(types.size() - 1)) type.shape[0] = others;
-    return trace_forward(name, of_other, true, trains);
+    return trace_forward(name, of_other, true, trains).program;
   });
-  if (other) require_updates_of_any_rows(*forward.graph, *other->second.graph);
+  if (other) require_updates_of_any_rows(*forward.graph, *other->graph);
 }
 
 void Model::Training::require_trainable(const TracedGraph& program) const {
@@ -216,12 +216,13 @@ void Model::Training::require_trainable(const TracedGraph& program) const {
 TracedGraph Model::Training::trace_step(const char* name, std::span<const TensorType> types, bool trains,
                                         const Rewrites& rewrites, bool again, const std::string& after) {
   const BuildTransaction transaction;
-  TracedGraph out = trace_forward(name, types, again, trains);
-  if (trains) require_trainable(out);
-  if (placed()) require_equal_updates_of_parts(out, name, types, trains);
+  TracedRows traced = trace_forward(name, types, again, trains);
+  if (trains) require_trainable(traced.program);
+  if (placed()) require_equal_updates_of_parts(traced, name, types, trains);
+  TracedGraph out = std::move(traced.program);
   out.retrace = [this, name, trains](std::span<const TensorType> others) {
     const PartNotes notes = part_notes;  // of the rows that there are
-    TracedGraph other = trace_forward(name, others, true, trains);
+    TracedGraph other = trace_forward(name, others, true, trains).program;
     part_notes = notes;
     return other;
   };

@@ -137,14 +137,21 @@ TEST(LayerGenerator, DrawsWhatOneDeviceDraws) {
     const Tensor kernel = layer.weight("kernel").read();
     return x * mean(dropout(kernel, 0.5, default_generator().key(), default_generator().next_step()), 0);
   };
-  for (const Noisy::Draw& noise :
-       {Noisy::Draw(of_rows), Noisy::Draw(of_kernel), Noisy::Draw(dropped_kernel)}) {
+  // The batch second, as behind steps of a sequence.
+  const auto features_first = [](const Tensor& x, Noisy& layer) {
+    return x + transpose(layer.generator("draws").normal({x.size(1), x.size(0)}), {1, 0});
+  };
+  for (const Noisy::Draw& noise : {Noisy::Draw(of_rows), Noisy::Draw(of_kernel), Noisy::Draw(dropped_kernel),
+                                   Noisy::Draw(features_first)}) {
     for (const int64_t batch : {8, 10})
       expect_as_on_one_device(
           [&](const Strategy& strategy) { return fitted_with_noise(strategy, noise, batch); }, 4e-6,
           batch == 10);
-    expect_equal_bits_by_shards(
-        [&](const Strategy& strategy) { return fitted_with_noise(strategy, noise, 8); });
+    const Loop fitted = [&](const Strategy& strategy) { return fitted_with_noise(strategy, noise, 8); };
+    expect_equal_bits_by_shards(fitted);
+    const std::vector<float> whole = fitted(strategy::OneDevice()),
+                             in_shards = fitted(strategy::OneDevice({.logical_shards = 8}));
+    for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(in_shards[i], whole[i], 4e-6) << i;
   }
 }
 

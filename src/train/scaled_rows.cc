@@ -23,7 +23,7 @@ Rewrite ScaledRows::rewrite() {
     out.change.added_results = {kOfRows};
     out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
       const Tensor rows = place < in.size()
-                              ? convert(reshape(slice(in[place], {1}, {2}), {}), DType::kF32)
+                              ? convert(reshape(slice(in[place], {2}, {3}), {}), DType::kF32)
                               : maximum(reduce_sum(in[weight], {0}), static_cast<double>(in[weight].size(0)));
       const Tensor scale = of_rows(rows);
       std::vector<Tensor> all(in.begin(), in.end());

@@ -210,13 +210,13 @@ struct Model::Training {
   };
   // The programs of steps: a forward pass that gives "loss_sum", "loss_weight", "loss", and what is done to
   // it.
-  TracedGraph trace_forward(const char* name, std::span<const TensorType> arguments, bool again,
-                            bool training);
+  TracedRows trace_forward(const char* name, std::span<const TensorType> arguments, bool again,
+                           bool training);
   PlacedTrace trace_rows(const char* name, std::span<const TensorType> arguments, bool again, bool training,
                          const RowsOfDraws& known);
-  // Raises ValueError[strategy.variable] where variables that trace_forward() assigns follow the number of
+  // Raises ValueError[strategy.variable] where variables that it assigns follow the number of
   // rows: each replica, or shard, has a part of them.
-  void require_equal_updates_of_parts(const TracedGraph& forward, const char* name,
+  void require_equal_updates_of_parts(TracedRows& traced, const char* name,
                                       std::span<const TensorType> arguments, bool training);
   // Raises what fit raises where the program reads others' variables, or has none to train.
   void require_trainable(const TracedGraph& program) const;

@@ -21,13 +21,15 @@ struct RandomBitsAttributes final : Attributes {
 void infer_random_bits(InferContext& c) {
   const auto& a = c.attributes<RandomBitsAttributes>();
   const size_t rank = a.shape.size();
-  c.require(c.size() == 2 || c.size() == 2 + rank, "arity",
-            "takes key, step and no offsets or one for each of ", rank, " axes, got ", c.size(), " inputs");
+  c.require(c.size() == 2 || c.size() == 2 + rank || c.size() == 2 + 2 * rank, "arity",
+            "takes key, step and no offsets or one for each of ", rank,
+            " axes, behind them no sizes of the whole or one for each, got ", c.size(), " inputs");
   for (size_t i = 0; i < c.size(); ++i) {
     const DType dtype = i < 2 ? DType::kU64 : DType::kI64;
     c.require_dtype(c.in(i).dtype == dtype, "c1",
-                    i < 2 ? "key and step must be u64, got " : "offsets must be i64, got ", c.in(i));
-    c.require(c.in(i).rank() == 0, "c1", "key, step and offsets must be scalars, got ", c.in(i));
+                    i < 2 ? "key and step must be u64, got " : "offsets and sizes must be i64, got ",
+                    c.in(i));
+    c.require(c.in(i).rank() == 0, "c1", "key, step, offsets and sizes must be scalars, got ", c.in(i));
   }
   c.require(a.global_shape.size() == rank, "c2", "the global shape must have the rank of ", a.shape, ", got ",
             a.global_shape);
@@ -46,13 +48,21 @@ Tensor high_word(const Tensor& x) { return convert(shift_right_logical(x, 32), D
 // The position of each element in the row-major order of the global shape.
 Tensor positions(const DecomposeContext& c) {
   const auto& a = c.attributes<RandomBitsAttributes>();
+  const size_t rank = a.shape.size();
+  const bool sized = c.inputs.size() > 2 + rank;
   const Dims strides = row_major_strides(a.global_shape);
+  std::vector<Tensor> sized_strides(rank);
+  Tensor next = Tensor::scalar(uint64_t{1});
+  for (size_t i = rank; sized && i-- > 0;) {
+    sized_strides[i] = next;
+    next = next * convert(c.in(2 + rank + i), DType::kU64);
+  }
   const TensorType type{DType::kU64, a.shape};
   Tensor index = constant_like(type, 0);
-  for (size_t i = 0; i < a.shape.size(); ++i) {
+  for (size_t i = 0; i < rank; ++i) {
     Tensor along = iota(type, static_cast<int64_t>(i));
     if (c.inputs.size() > 2) along = along + convert(c.in(2 + i), DType::kU64);
-    index = index + along * strides[i];
+    index = index + (sized ? along * sized_strides[i] : along * strides[i]);
   }
   return index;
 }
@@ -87,10 +97,13 @@ std::vector<Tensor> decompose_random_bits(const DecomposeContext& c) {
 void eval_random_bits(EvalContext& c) {
   const auto& a = c.attributes<RandomBitsAttributes>();
   const uint64_t key = *c.in(0).as<uint64_t>(), step = *c.in(1).as<uint64_t>();
-  const Dims strides = row_major_strides(a.global_shape);
+  const size_t rank = a.shape.size();
+  Shape whole = a.global_shape;
+  for (size_t i = 2 + rank; i < c.inputs.size(); ++i) whole[i - 2 - rank] = *c.in(i).as<int64_t>();
+  const Dims strides = row_major_strides(whole);
   uint64_t base = 0;
-  for (size_t i = 2; i < c.inputs.size(); ++i)
-    base += static_cast<uint64_t>(*c.in(i).as<int64_t>()) * static_cast<uint64_t>(strides[i - 2]);
+  for (size_t i = 0; c.inputs.size() > 2 && i < rank; ++i)
+    base += static_cast<uint64_t>(*c.in(2 + i).as<int64_t>()) * static_cast<uint64_t>(strides[i]);
   uint64_t current = 0;
   std::array<uint32_t, 4> words{};
   bool known = false;
@@ -124,9 +137,10 @@ const OpDef op_random_bits = {
         "step); a u64 "
         "element is the pair of words i mod 2 of block i div 2, low word first. The offsets place `shape` "
         "inside of "
-        "`global_shape`, so the bits do not depend on how the whole is cut. c1: u64 scalars key and step, "
-        "i64 scalar "
-        "offsets, all or none. c2: a part of the whole. c3: u32 or u64.",
+        "`global_shape`, so the bits do not depend on how the whole is cut. Behind the offsets may stand the "
+        "sizes of a whole that is known in the call alone, in place of `global_shape`, which is no smaller. "
+        "c1: u64 scalars key and step, i64 scalar "
+        "offsets and sizes, all or none of each. c2: a part of the whole. c3: u32 or u64.",
     .composite = true,
     .attributes = make_attributes<RandomBitsAttributes>,
     .infer = infer_random_bits,
@@ -138,22 +152,27 @@ const OpDef op_random_bits = {
 
 Tensor random_bits(const Shape& shape, Operand key, Operand step, DType dtype, const Shard& given) {
   CallScope scope(key.at());
-  const Shard shard = given.global_shape.empty() ? drawn_part(shape) : given;
+  return drawn_bits(shape, key, step, dtype,
+                    given.global_shape.empty() ? drawn_part(shape) : DrawnPart{given});
+}
+
+Tensor drawn_bits(const Shape& shape, Operand key, Operand step, DType dtype, const DrawnPart& part) {
   auto attributes = std::make_shared<RandomBitsAttributes>();
   attributes->shape = shape;
-  attributes->global_shape = shard.global_shape.empty() ? shape : shard.global_shape;
+  attributes->global_shape = part.global_shape.empty() ? shape : part.global_shape;
   attributes->dtype = dtype;
   std::vector<Tensor> inputs{convert(key.as(DType::kU64), DType::kU64),
                              convert(step.as(DType::kU64), DType::kU64)};
-  for (const Tensor& offset : shard.offsets) inputs.push_back(convert(offset, DType::kI64));
+  for (const Tensor& offset : part.offsets) inputs.push_back(convert(offset, DType::kI64));
+  inputs.insert(inputs.end(), part.sizes.begin(), part.sizes.end());
   return emit(op_random_bits, attributes, inputs);
 }
 
 std::optional<Tensor> random_bits_again(const Node& node, std::span<const Tensor> inputs) {
   if (node.op != &op_random_bits) return std::nullopt;
   const auto& a = static_cast<const RandomBitsAttributes&>(*node.attributes);
-  const Shard given{a.global_shape == a.shape ? Shape() : a.global_shape, {inputs.begin() + 2, inputs.end()}};
-  return random_bits(a.shape, inputs[0], inputs[1], a.dtype, given);
+  if (a.global_shape != a.shape || inputs.size() > 2) return std::nullopt;  // knows its place
+  return random_bits(a.shape, inputs[0], inputs[1], a.dtype);
 }
 
 }  // namespace espalier

@@ -3,7 +3,10 @@
 
 #include "base/philox.h"
 #include "espalier/array.h"
+#include "espalier/function.h"
+#include "espalier/transforms.h"
 #include "ops/op_test.h"
+#include "ops/rows_place.h"
 
 namespace espalier {
 namespace {
@@ -37,6 +40,44 @@ TEST(RandomBits, APartHasTheBitsOfTheWhole) {
     const Array got = to_array(part);
     for (int64_t i = 0; i < 2; ++i) {
       for (int64_t j = 0; j < 3; ++j) EXPECT_EQ(got.at({i, j}), whole.at({2 + i, 4 + j}));
+    }
+  }
+}
+
+// Of which axis the batch is, and how many rows it has, is known in the call; there are fewer than 9.
+TEST(RandomBits, RowsHaveTheBitsOfTheirBatch) {
+  constexpr int64_t kFirst = 4, kRows = 3;
+  for (const size_t axis : {0, 1, 2}) {
+    Shape shape{2, 5, 6};
+    shape[axis] = kRows;
+    RowsOfDraws known(4, {axis, 1});
+    known.push_back({axis + 1, 1});  // the vmap asks once for an example and once for all
+    const auto part = function([&](const Tensor& first, const Tensor& batch) -> Tensors {
+      const RowsPlaceScope place(first, batch, kRows, 9, known);
+      const Tensor ones = full(shape, 1);
+      // Of examples each has a place of its own, wherever in them the rows are.
+      const auto drop = [](const Tensor& x) { return dropout(x, 0.5, 7, 2); };
+      Shape examples = shape;
+      examples.insert(0, 3);
+      return {random_bits(shape, 7, 2), random_bits(shape, 7, 2, DType::kU64), drop(ones),
+              vmap(drop)(full(examples, 1))[0]};
+    });
+    for (const int64_t batch : {7, 8}) {
+      Shape whole = shape;
+      whole[axis] = batch;
+      Shape examples = whole;
+      examples.insert(0, 3);
+      const Tensors wanted{random_bits(whole, 7, 2), random_bits(whole, 7, 2, DType::kU64),
+                           dropout(full(whole, 1), 0.5, 7, 2), dropout(full(examples, 1), 0.5, 7, 2)};
+      const Tensors got = part.call(Tensors{Tensor::scalar(kFirst), Tensor::scalar(batch)});
+      for (size_t i = 0; i < got.size(); ++i) {
+        const size_t along = axis + (i == 3);
+        Dims first = Dims::filled(wanted[i].rank(), 0), last = wanted[i].shape();
+        first[along] = kFirst;
+        last[along] = kFirst + kRows;
+        EXPECT_EQ(to_array(got[i]).values, to_array(slice(wanted[i], first, last)).values)
+            << "axis " << axis << " of " << batch << " rows, draw " << i;
+      }
     }
   }
 }
