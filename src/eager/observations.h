@@ -20,6 +20,8 @@ class ObservationScope {
   // False where it is not this trace's.
   static bool take(const Observation& observation);
   const std::vector<Observation>& observations() const { return kept_; }
+  // The variables of what the innermost scope of the current trace has kept so far.
+  static std::vector<Variable> observed();
 
  private:
   const Trace* trace_;

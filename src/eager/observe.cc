@@ -42,6 +42,14 @@ bool ObservationScope::take(const Observation& observation) {
   return true;
 }
 
+std::vector<Variable> ObservationScope::observed() {
+  std::vector<Variable> out;
+  if (!innermost || innermost->trace_ != Trace::current()) return out;
+  for (const Observation& observation : innermost->kept_)
+    out.insert(out.end(), observation.variables.begin(), observation.variables.end());
+  return out;
+}
+
 std::vector<Tensor> combine_increments(const Observation& how, std::span<const Tensor> a,
                                        std::span<const Tensor> b) {
   switch (how.combination) {

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "eager/batch_place.h"
 #include "eager/generator.h"
+#include "eager/observations.h"
 #include "eager/row_weight.h"
 #include "eager/trace.h"
 #include "espalier/tape.h"
@@ -286,6 +287,8 @@ void Model::Training::train_by_model(std::span<const Tensor> rows) {
   const Trace* const trace = Trace::current();
   if (!trace) return;
   for (const VariablePtr& variable : trace->variables()) custom->touch(Variable(variable));
+  // Those of metrics on replicas, whose sums are folded behind the step.
+  for (const Variable& variable : ObservationScope::observed()) custom->touch(variable);
 }
 
 std::unique_ptr<StepProgram> Model::Training::step_program(bool trains) {
