@@ -33,8 +33,11 @@ struct LoopDeath {
   Where where = kBehindTheSave;
 };
 
+// A folder of this test alone, since tests run at once.
 inline std::string no_checkpoints(const std::string& name) {
-  const std::string out = cat(testing::TempDir(), "/checkpoints_", name);
+  std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::ranges::replace(test, '/', '_');
+  const std::string out = cat(testing::TempDir(), "/checkpoints_", name, "_", test);
   std::filesystem::remove_all(out);
   return out;
 }

@@ -2,6 +2,7 @@
 // lacks.
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "base/scratch_test.h"
 #include "espalier/control.h"
 #include "espalier/saved_model.h"
@@ -13,9 +14,10 @@ namespace {
 Tensor rows_to_load() { return random_normal({45, 6}, 1, 0); }
 Tensor labels_to_load() { return convert(reduce_sum(rows_to_load(), {1}) > 0, DType::kI32); }
 
-// Trained for an epoch and saved below TempDir.
+// Trained for an epoch and saved in a folder of this test alone.
 std::string saved_folder(const std::string& name, Sequential model) {
-  const std::string folder = fresh_folder(name) + "/model";
+  const char* const test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder = fresh_folder(cat(name, "_", test)) + "/model";
   set_seed(2);
   model.compile({.optimizer = SGD{.learning_rate = 0.1}});
   model.fit(rows_to_load(), labels_to_load(), {.epochs = 1, .batch_size = 15});
