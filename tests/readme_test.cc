@@ -164,14 +164,17 @@ TEST(Readme, ItsSecondProgramPredictsWhatTheCommandDoes) {
   }
   expect_the_commands_predictions(
       "classes", fruit, "fruit", "weight,colour\nheavy,red\n1000,pink\n?,blue\n2000,red\n",
-      "weight: of 4 rows 1 unreadable, 0 of another category, 2 beyond those of training\n"
-      "colour: of 4 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");
+      "weight: 1 of 4 cells cannot be read, the first in line 2; they count as missing\n"
+      "colour: 1 of 4 values are none of those that training met often, the first in line 3; rare ones, or "
+      "written otherwise?\n"
+      "weight: 2 of 4 rows outside 40 to 159, which training saw\n");
   // All are said to be of one class.
   expect_the_commands_predictions("threshold", fruit, "fruit", "weight,colour\n50,red\n", "",
                                   "--threshold 0 --positive plum");
   expect_the_commands_predictions(
       "numbers", houses, "price", "rooms,district\n2,west\n3,east\n4,north\n",
-      "district: of 3 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");
+      "district: 1 of 3 values are none of those that training met often, the first in line 4; rare ones, or "
+      "written otherwise?\n");
 }
 
 TEST(Examples, ARowIsHeldAgainstASchema) {
