@@ -147,5 +147,22 @@ TEST(CustomModels, WhatIsOfFitsOwnStepIsRefused) {
   EXPECT_EQ(rule({}), "nothing");
 }
 
+// Callbacks set the rate of compile()'s optimizer, which a step with its own may not use.
+TEST(CustomModels, ARateThatNoStepTakesIsRefused) {
+  const auto rate = [](const std::shared_ptr<Callback>& callback, bool own) {
+    set_seed(5);
+    ByHand model;
+    model.compile(own ? ModelOptions{.optimizer = model.own} : ModelOptions{});
+    model.fit(rows_of_x(), labels_of_x(), {.epochs = 3, .batch_size = 14, .callbacks = {callback}});
+    return model.own.learning_rate().read().item<float>();
+  };
+  const auto halved = LearningRateScheduler([](int, double now) { return now / 2; });
+  EXPECT_EQ(rule_of([&] { rate(halved, false); }), "learning_rate_scheduler.optimizer");
+  EXPECT_EQ(rate(halved, true), 0.1f / 8);
+  const auto plateau = ReduceLROnPlateau({.monitor = "loss", .factor = 0.5, .patience = 1, .min_delta = 1e9});
+  EXPECT_EQ(rule_of([&] { rate(plateau, false); }), "reduce_lr_on_plateau.optimizer");
+  EXPECT_EQ(rate(plateau, true), 0.1f / 4);
+}
+
 }  // namespace
 }  // namespace espalier

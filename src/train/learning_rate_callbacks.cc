@@ -23,6 +23,18 @@ void require_number(const Model& model, const char* callback) {
                    "give the optimizer a number, or leave the callback out");
 }
 
+// A train_step of the model's own may have another optimizer, whose rate nobody sets. Behind an epoch.
+void require_used(const Model& model, const char* callback) {
+  if (!dynamic_cast<const CustomModel*>(&model)) return;
+  const Optimizer::Rule::Shared& optimizer = model.optimizer().rule()->shared();
+  const auto counts = [](const Variable& variable) { return variable.read().item<int64_t>() > 0; };
+  if (counts(optimizer.step) || (!optimizer.accumulated.empty() && counts(optimizer.accumulated[0]))) return;
+  throw ValueError(cat(callback, ".optimizer"),
+                   "it sets the learning rate of compile()'s optimizer, which the model's train_step has not "
+                   "used in an epoch",
+                   "compile({.optimizer = the one of the train_step whose rate is to change})");
+}
+
 class Plateau final : public DecidingCallback {
  public:
   explicit Plateau(ReduceLROnPlateauOptions options)
@@ -62,6 +74,7 @@ class Plateau final : public DecidingCallback {
       best_ = value;
       wait_ = 0;
     } else if (cooldown_ == 0 && ++wait_ >= options_.patience) {
+      require_used(model(), "reduce_lr_on_plateau");
       const double rate = rate_of(model());
       if (rate <= static_cast<float>(options_.min_lr)) return;
       set_rate(model(), std::max(rate * options_.factor, options_.min_lr));
@@ -113,6 +126,7 @@ class Scheduler final : public DecidingCallback {
     }
     set_rate(model(), rate);
   }
+  void on_epoch_end(int, const Logs&) override { require_used(model(), "learning_rate_scheduler"); }
 
  private:
   std::function<double(int, double)> schedule_;
