@@ -75,7 +75,8 @@ HeldFolder::HeldFolder(const std::string& above, const std::string& begin) {
   if (!above_) return;
   remove_left_over(above_, begin);
   // Another process may take a new one for left over before it is held. Where nothing can be, there is none.
-  for (int attempt = 0; attempt < 10 && path_.empty(); ++attempt) {
+  constexpr int kAttempts = 1000;
+  for (int attempt = 0; attempt < kAttempts && path_.empty(); ++attempt) {
     name_ = held_folder_name(begin);
     constexpr mode_t kMine = 0700;
     if (::mkdirat(above_.number(), name_.c_str(), kMine) != 0) return;

@@ -207,7 +207,10 @@ struct DrawnLoop {
       EXPECT_EQ(times, static_cast<size_t>(ranks)) << said;
       return;
     }
-    const size_t at = run.error.find("espalier launch: ");
+    // Behind the line that names the engine.
+    size_t at = run.error.find("espalier launch: ");
+    if (at != run.error.npos && run.error.compare(at, 25, "espalier launch: engine: ") == 0)
+      at = run.error.find("espalier launch: ", at + 1);
     std::string verdict = at == run.error.npos ? "" : run.error.substr(at, run.error.find('\n', at) - at);
     EXPECT_NE(verdict.find(" (verdict "), verdict.npos) << verdict;
     const auto is_of = [&](int number) {

@@ -72,6 +72,7 @@ bool WireExchange::agree(const WireJob& job) {
   for_others([&](int host) {
     const WireAnnouncement& other = announced(host, job.sequence);
     same &= other.kind == static_cast<uint16_t>(job.kind) && other.fingerprint == job.fingerprint;
+    left_ |= other.kind == WireAnnouncement::kLeaves;
   });
   if (same) return true;
   std::vector<RankCall> calls;

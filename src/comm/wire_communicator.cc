@@ -148,7 +148,9 @@ void WireCommunicator::abort(std::string_view why) {
 void WireCommunicator::raise_failure() {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration<double>(place_.verdict_within);
-  while (layout_->given_up.load() == 0 && failure_->rule == "comm.verdict" && Clock::now() < until)
+  // Why a rank has ended the launcher knows, not who misses it.
+  const bool awaits = failure_ && (failure_->rule == "comm.verdict" || peer_left_);
+  while (awaits && layout_->given_up.load() == 0 && Clock::now() < until)
     std::this_thread::sleep_for(kLook / 10);
   const std::string verdict = board_->verdict();
   if (!verdict.empty()) abort(verdict);
@@ -349,7 +351,10 @@ void WireCommunicator::advance(std::unique_lock<std::mutex>& lock, const Call* u
     lock.unlock();
     const WireExchange::Progress progress = exchange_->advance(job);
     lock.lock();
-    if (progress == WireExchange::Progress::kMismatch) throw RunError("comm.mismatch", exchange_->why());
+    if (progress == WireExchange::Progress::kMismatch) {
+      peer_left_ = exchange_->has_left();
+      throw RunError("comm.mismatch", exchange_->why());
+    }
     if (progress == WireExchange::Progress::kBroken)
       throw RunError("comm.verdict",
                      cat("the connection to another host broke in ", text_of(job), ": ", exchange_->why()));

@@ -124,6 +124,7 @@ class WireCommunicator final : public Communicator {
   bool connected_ = false, over_ = false, aborted_ = false, closing_ = false;
   std::exception_ptr refused_;
   std::unique_ptr<Failure> failure_;
+  bool peer_left_ = false;  // what failed since ranks of another host have ended
   std::thread thread_;
 };
 

@@ -78,6 +78,8 @@ class WireExchange {
   Progress advance(WireJob& job);
   // Behind kMismatch and kBroken: what there is to say.
   const std::string& why() const { return why_; }
+  // Whether the calls differ since a host leaves: its ranks have ended, which others know more of.
+  bool has_left() const { return left_; }
   // Says that this host goes, and waits until the others are as far, so that nothing is lost on its way: a
   // connection that one end closes takes along what the other has not read. Behind the last job.
   void leave();
@@ -121,7 +123,7 @@ class WireExchange {
   uint64_t expected_ = 0, posted_ = 0;                               // announcements, jobs
   std::vector<std::array<WireAnnouncement, kAhead>> announcements_;  // of each host
   std::vector<std::array<int, kAhead>> announcement_handles_;
-  bool broken_ = false;
+  bool broken_ = false, left_ = false;
   std::string why_;
 };
 
