@@ -6,6 +6,7 @@
 
 #include "base/scratch_test.h"
 #include "data/dataset_sources_test.h"
+#include "espalier/layers.h"
 #include "strategy/workers_test.h"
 
 namespace espalier {
@@ -19,6 +20,7 @@ void add_rows(StepOfShards& step, const Tensor& rows) {
 }
 
 std::vector<StepOfShards> read_by_one(const Dataset& data) {
+  set_seed(3);  // of this thread, as of each worker
   std::vector<StepOfShards> out;
   DatasetIterator iterator(data, 0);
   while (const auto element = iterator.next()) add_rows(out.emplace_back(), element->at(1));
@@ -29,6 +31,7 @@ std::vector<StepOfShards> read_by_workers(const Dataset& data, int world) {
   std::vector<StepOfShards> out;
   std::mutex mutex;
   on_each_worker(world, [&](const Strategy& workers) {
+    set_seed(3);
     DistributedDataset batches = workers.distribute(data);
     for (size_t step = 0; const auto batch = batches.next(); ++step) {
       const std::lock_guard hold(mutex);
