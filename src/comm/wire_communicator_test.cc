@@ -198,6 +198,29 @@ TEST(WiredRanks, ACallOfNoElementsIsComparedToo) {
   }
 }
 
+// Nobody blames who misses it.
+TEST(WiredRanks, WhyARankHasEndedIsTheLaunchersToSay) {
+  constexpr double kEnough = 60;
+  WiredRanks wired({1, 1}, kEnough);
+  std::thread ends([&] { wired.ranks[1].reset(); });
+  std::string error;
+  std::thread misses([&] {
+    std::vector<uint64_t> data(4), out(8);
+    const Collective what{Collective::Kind::kAllGather, "rows", "u64", 8, 4};
+    ThreadPool pool(1);
+    error = error_of([&] {
+      run_collective(*wired.ranks[0], what, reinterpret_cast<std::byte*>(data.data()),
+                     reinterpret_cast<std::byte*>(out.data()), pool);
+    });
+  });
+  // The launcher takes a moment.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  wired.ranks[0]->abort("rank 1 left the run with status 5");
+  misses.join();
+  ends.join();
+  EXPECT_EQ(error, "comm.verdict: rank 1 left the run with status 5");
+}
+
 // By their numbers in the run, on each host.
 TEST(WiredRanks, AMismatchWithinAHostNamesRanksOfTheRun) {
   WiredRanks wired({1, 2});

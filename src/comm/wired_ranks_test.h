@@ -13,7 +13,8 @@ namespace espalier {
 
 // Ranks of hosts of these sizes, as threads.
 struct WiredRanks {
-  explicit WiredRanks(const std::vector<int>& sizes)
+  // `verdict_within`: WirePlace::verdict_within, seconds.
+  explicit WiredRanks(const std::vector<int>& sizes, double verdict_within = 0)
       : hosts{sizes}, loop(hosts.hosts()), board(board_of_process(hosts.world())) {
     std::vector<std::shared_ptr<Communicator>> inner;
     for (const int size : sizes) {
@@ -25,7 +26,10 @@ struct WiredRanks {
     for (int rank = 0; rank < hosts.world(); ++rank) {
       threads.emplace_back([&, rank] {
         const int host = hosts.host_of(rank);
-        WirePlace place{.rank = rank, .hosts = hosts, .inner = inner[static_cast<size_t>(rank)]};
+        WirePlace place{.rank = rank,
+                        .hosts = hosts,
+                        .inner = inner[static_cast<size_t>(rank)],
+                        .verdict_within = verdict_within};
         if (rank == hosts.first(host)) place.connect = [this, host] { return loop.wire(host); };
         ranks[static_cast<size_t>(rank)] = std::make_shared<WireCommunicator>(board, place);
       });
