@@ -149,8 +149,8 @@ void WireCommunicator::raise_failure() {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration<double>(place_.verdict_within);
   // Why a rank has ended the launcher knows, not who misses it.
-  const bool awaits = failure_ && (failure_->rule == "comm.verdict" || peer_left_);
-  while (awaits && layout_->given_up.load() == 0 && Clock::now() < until)
+  const auto awaits = [&] { return failure_->rule == "comm.verdict" || peer_left_; };
+  while (layout_->given_up.load() == 0 && awaits() && Clock::now() < until)
     std::this_thread::sleep_for(kLook / 10);
   const std::string verdict = board_->verdict();
   if (!verdict.empty()) abort(verdict);
