@@ -38,12 +38,10 @@ ScoredTable scored_by(const LoadedTableModel& saved, const CsvTable& table, std:
     out.scores.assign(predictions.outputs.begin(), predictions.outputs.end());
     return out;
   }
-  const auto positive = static_cast<size_t>(saved.decision.positive.value_or(1));
   out.positive = saved.positive;
-  for (const int32_t label : truth) {
-    out.scores.push_back(static_cast<double>(predictions.outputs[2 * out.scores.size() + positive]));
-    out.labels.push_back(static_cast<size_t>(label) == positive);
-  }
+  TwoClasses two(predictions.outputs, truth, saved.decision.positive.value_or(1));
+  out.scores = std::move(two.scores);
+  out.labels = std::move(two.labels);
   return out;
 }
 

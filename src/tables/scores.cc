@@ -22,27 +22,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a model says of the rows of two classes, one of which is positive.
-struct TwoClasses {
-  std::vector<double> scores;
-  std::vector<uint8_t> labels;
-  bool numbers = true;
-
-  TwoClasses(const std::vector<float>& outputs, std::span<const int32_t> truth, int64_t positive) {
-    for (size_t row = 0; row < truth.size(); ++row) {
-      scores.push_back(static_cast<double>(outputs[2 * row + static_cast<size_t>(positive)]));
-      labels.push_back(truth[row] == positive);
-      numbers = numbers && !std::isnan(scores.back());
-    }
-  }
-  ScoredRows rows() const { return {scores, labels}; }
-  std::vector<uint32_t> order() const { return order_by_score(scores); }
-};
-
 double area_under_curve(const std::vector<float>& outputs, std::span<const int32_t> labels) {
   const TwoClasses said(outputs, labels, 1);
   if (!said.numbers) return -1;
-  const std::optional<Auc> auc = aucs(said.rows(), said.order(), overall(labels.size()))[0];
+  const std::optional<Auc> auc =
+      aucs(ScoredRows{said.scores, said.labels}, order_by_score(said.scores), overall(labels.size()))[0];
   return auc ? auc->area : -1;
 }
 
@@ -99,6 +83,14 @@ Tensor outputs_of(Model& model, const Tensor& inputs, const Messages& messages) 
 }
 
 }  // namespace
+
+TwoClasses::TwoClasses(const std::vector<float>& outputs, std::span<const int32_t> truth, int64_t positive) {
+  for (size_t row = 0; row < truth.size(); ++row) {
+    scores.push_back(static_cast<double>(outputs[2 * row + static_cast<size_t>(positive)]));
+    labels.push_back(truth[row] == positive);
+    numbers = numbers && !std::isnan(scores.back());
+  }
+}
 
 std::string text_of(const Decision& decision, const ColumnProgram& columns) {
   if (!decision.threshold || !decision.positive) return "";
@@ -195,7 +187,7 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
 BestThreshold best_threshold(const Predictions& predictions, const Tensor& labels, int64_t positive) {
   const TwoClasses said(predictions.outputs, labels.data<int32_t>(), positive);
   if (!said.numbers || std::ranges::count(said.labels, 1) == 0) return {};
-  const Ranking ranking(said.rows(), said.order());
+  const Ranking ranking(ScoredRows{said.scores, said.labels}, order_by_score(said.scores));
   BestThreshold out;
   for (size_t i = ranking.scores().size(); i-- > 0;) {
     const double f1 = rate("f1")(ranking.confusions()[i]).value();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,15 @@ struct Predictions {
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
                          const Decision& decision = {}, const Messages& messages = {});
+// What a model says of rows of two classes, one of which is positive: its score and whether a row is of it.
+struct TwoClasses {
+  std::vector<double> scores;
+  std::vector<uint8_t> labels;
+  bool numbers = true;  // no score is NaN
+
+  // `outputs`: probabilities [rows, 2].
+  TwoClasses(const std::vector<float>& outputs, std::span<const int32_t> truth, int64_t positive);
+};
 // How columns of probabilities are called that are written, before the class.
 inline constexpr std::string_view kProbabilityOf = "probability of ";
 // "a row is yes from a probability of 0.3 on"; empty without a threshold.

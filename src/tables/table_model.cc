@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "base/input_file.h"
 #include "espalier/random.h"
 #include "espalier/saved_model.h"
 #include "plan/plan.h"
@@ -21,7 +20,7 @@ struct TableModel::State {
   std::shared_ptr<Model> model;  // a handle, safe for threads that predict
   ColumnProgram columns;
   Decision decision;
-  std::string kind, path;                    // what messages call it
+  std::string kind;
   std::map<std::string, std::string> files;  // beside the model's own
   std::map<std::string, double> figures;
 };
@@ -139,7 +138,6 @@ std::shared_ptr<const TableModel::State> trained(const CsvTable& table, const st
                         .columns = training.columns,
                         .decision = training.decision,
                         .kind = options.kind,
-                        .path = "the model",
                         .files = training.files(training.history(out)),
                         .figures = figures_of(out.scores, training.columns.classification())});
 }
@@ -163,7 +161,6 @@ TableModel TableModel::load(const std::string& path, Location at) {
                         .columns = saved.columns,
                         .decision = saved.decision,
                         .kind = "network",
-                        .path = path,
                         .files = {},
                         .figures = {}};
   for (const char* name :
@@ -221,14 +218,11 @@ ModelScores scores_of(const Predictions& said, const Tensor& labels, const Colum
   const std::vector<std::string> classes = columns.classes();
   const auto truth = labels.data<int32_t>();
   if (classes.size() == 2 && decision.positive) {
-    const auto positive = static_cast<size_t>(*decision.positive);
-    BinaryScores out;
-    out.positive = cat(columns.label(), "=", classes[positive]);
-    for (size_t i = 0; i < truth.size(); ++i) {
-      out.scores.push_back(static_cast<double>(said.outputs[2 * i + positive]));
-      out.labels.push_back(static_cast<size_t>(truth[i]) == positive);
-    }
-    return out;
+    TwoClasses two(said.outputs, truth, *decision.positive);
+    return BinaryScores{
+        .scores = std::move(two.scores),
+        .labels = std::move(two.labels),
+        .positive = cat(columns.label(), "=", classes[static_cast<size_t>(*decision.positive)])};
   }
   ClassScores out{.classes = classes, .labels = {truth.begin(), truth.end()}};
   out.probabilities.assign(said.outputs.begin(), said.outputs.end());
